@@ -1,0 +1,82 @@
+"""Settings: options win over `SCIRET_*` variables, those over `sciret.toml`, those over the defaults here."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from sciret.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The defaults of search were chosen by measurement: docs/defaults.md has the figures."""
+
+    store: str = "sciret.db"
+    model: str = "default"
+    """Name of a bundle that ships with sciret, or a bundle's folder."""
+    device: str = "auto"
+    threads: int = 0
+    """CPU threads for encoding; 0 means one per core."""
+    k: int = 10
+    candidates: int = 100
+    lambda_: float = 0.8
+    sparse: str = "bm25"
+    rerank: str = "transport"
+    rerank_weight: float = 0.2
+    """Share of the sentence match in the final score; the rest is the fused score."""
+
+
+_TYPES = get_type_hints(Settings)
+
+
+def load_settings(options: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None,
+                  folder: Path | None = None) -> Settings:
+    """Options that are None were not given. Unknown names are errors: a typing mistake must not be silent."""
+    environ = os.environ if environ is None else environ
+    layers = (_from_file((folder or Path.cwd()) / "sciret.toml"), _from_environ(environ), _given(options or {}))
+    settings = Settings()
+    for layer in layers:
+        settings = replace(settings, **layer)
+    return settings
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path.name}: {error}") from error
+    return {_field(name, path.name): _typed(name, value, path.name) for name, value in content.items()}
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    known = {f"SCIRET_{f.name.rstrip('_').upper()}": f.name.rstrip("_") for f in fields(Settings)}
+    return {_field(name, key): _typed(name, environ[key], key) for key, name in known.items() if environ.get(key)}
+
+
+def _field(name: str, where: str) -> str:
+    attribute = "lambda_" if name == "lambda" else name.replace("-", "_")
+    if attribute not in _TYPES:
+        names = ", ".join(f.name.rstrip("_") for f in fields(Settings))
+        raise SettingsError(f"{where}: there is no setting {name!r}; there are {names}")
+    return attribute
+
+
+def _typed(name: str, value: Any, where: str) -> Any:
+    kind = _TYPES[_field(name, where)]
+    try:
+        if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+            raise ValueError
+        return kind(value)
+    except (TypeError, ValueError):
+        raise SettingsError(f"{where}: {name} must be of type {kind.__name__}, not {value!r}") from None

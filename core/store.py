@@ -1,0 +1,108 @@
+"""Store: what retrieval needs of a place that keeps papers. One protocol, one test suite, two stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+from sciret.encoded import EncodedPaper, EncodedQuery, Vector
+from sciret.errors import QueryError
+
+Channel = Literal["bm25", "tfidf", "dense", "sentence"]
+Sparse = Literal["bm25", "tfidf"]
+SPARSE: tuple[Sparse, ...] = get_args(Sparse)
+
+Op = Literal["=", "!=", ">=", "<=", ">", "<"]
+NUMBERS = ("year",)
+TEXTS = ("id", "title", "venue", "doi", "url", "language", "type", "source", "access", "date", "embargo_end")
+LISTS = ("authors", "keywords", "collections", "references")
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*(>=|<=|!=|=|>|<)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One `--where`. On a list field `=` means "has this value". Text is compared without regard to case."""
+
+    field: str
+    op: Op
+    value: str | int
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        match = _CONDITION.fullmatch(text)
+        if not match:
+            raise QueryError(f"--where {text!r}: expected FIELD=VALUE, or a comparison such as 'year>=2015'")
+        name, op, value = match[1], match[2], match[3].strip()
+        if name in NUMBERS:
+            if not re.fullmatch(r"-?\d{1,9}", value):
+                raise QueryError(f"--where {text!r}: {name} is compared with a whole number")
+            return cls(name, op, int(value))  # type: ignore[arg-type]  # the pattern admits no other operator
+        if name not in (*TEXTS, *LISTS):
+            raise QueryError(f"--where {text!r}: no field {name!r}; there are {', '.join((*NUMBERS, *TEXTS, *LISTS))}")
+        if name in LISTS and op not in ("=", "!="):
+            raise QueryError(f"--where {text!r}: {name} holds several values: only = and != apply")
+        return cls(name, op, value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which papers a search may return. Papers that are not open are left out unless `restricted` is set."""
+
+    where: tuple[Condition, ...] = ()
+    ids: tuple[str, ...] | None = None
+    """Only these papers (the candidates of an evaluation query); None means all."""
+    restricted: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Completed:
+    """Both sides of every candidate, nothing missing. All arrays follow `ids`."""
+
+    ids: tuple[str, ...]
+    dense: Vector  # [n] cosine
+    sparse: Vector  # [n] TF-IDF cosine, or BM25 as a share of the highest score the query could reach: both in 0..1
+    terms: tuple[str, ...]
+    """The query's words as the index knows them (stems)."""
+    contributions: Vector  # [n, terms], rows sum to `sparse`
+    sentence_vectors: tuple[Vector, ...]  # n matrices [S_i, d]; empty when they were not asked for
+    load: Callable[[int], EncodedPaper]
+    """Decodes the i-th candidate's stored record; called for the hits that are shown, not for every candidate."""
+
+
+Written: TypeAlias = int
+
+
+class Store(Protocol):
+    """Ids are given and returned as strings; an id that is not in the store is left out of the answer."""
+
+    @property
+    def model(self) -> str | None:
+        """Fingerprint of the model the store was filled by; None while it is empty."""
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Content hash of each of these papers that the store has."""
+
+    def write(self, papers: Sequence[EncodedPaper]) -> Written:
+        """Insert or replace, all or nothing. When it returns, the papers survive a crash and are searchable."""
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Remove these papers; how many there were."""
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, EncodedPaper]:
+        """These papers with everything stored of them, whatever their access."""
+
+    def candidates(self, query: EncodedQuery, channels: Sequence[Channel], k: int, scope: Scope) -> Sequence[str]:
+        """The union of each channel's k best papers. With `scope.ids`, all of those that the scope admits."""
+
+    def complete(
+        self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool
+    ) -> Completed:
+        """Exact scores of these papers on both sides, and their sentence vectors when asked for."""
+
+    def stats(self) -> Mapping[str, int | str | None]:
+        """Counts and identity, for people: papers, sentences, model, schema, bytes, ..."""
+
+    def close(self) -> None:
+        """Release files and connections. Idempotent."""

@@ -1,0 +1,1 @@
+"""The Store on one SQLite file and numpy."""

@@ -1,0 +1,1 @@
+"""OpenSearch templates and saved objects."""

@@ -1,0 +1,1 @@
+"""A torch or transformers checkpoint becomes a model bundle."""

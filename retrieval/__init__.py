@@ -1,0 +1,1 @@
+"""The two main paths: ingest and search."""

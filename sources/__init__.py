@@ -1,0 +1,1 @@
+"""Readers of bibliographic formats: each yields Paper."""

@@ -1,0 +1,1 @@
+"""Networks and trainers; torch lives here and in onnx_export."""

@@ -1,0 +1,1 @@
+../../core/encoded.py

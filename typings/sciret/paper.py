@@ -1,0 +1,1 @@
+../../core/paper.py
