@@ -34,8 +34,9 @@ class Settings:
 _TYPES = get_type_hints(Settings)
 
 
-def load_settings(options: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None,
-                  folder: Path | None = None) -> Settings:
+def load_settings(
+    options: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Settings:
     """Options that are None were not given. Unknown names are errors: a typing mistake must not be silent."""
     environ = os.environ if environ is None else environ
     layers = (_from_file((folder or Path.cwd()) / "sciret.toml"), _from_environ(environ), _given(options or {}))

@@ -96,9 +96,7 @@ class Store(Protocol):
     def candidates(self, query: EncodedQuery, channels: Sequence[Channel], k: int, scope: Scope) -> Sequence[str]:
         """The union of each channel's k best papers. With `scope.ids`, all of those that the scope admits."""
 
-    def complete(
-        self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool
-    ) -> Completed:
+    def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         """Exact scores of these papers on both sides, and their sentence vectors when asked for."""
 
     def stats(self) -> Mapping[str, int | str | None]:

@@ -34,7 +34,7 @@ class Bundle:
     files: Mapping[str, str]
     """File name to sha256, for every file of the bundle but `bundle.json` and the model card."""
     fingerprint: str
-    """sha256 over graphs, tokenizer and vocabulary: what the vectors depend on. The role classifier is not part of it."""
+    """sha256 over graphs, tokenizer and vocabulary: what the vectors depend on (the role classifier is not)."""
     query_prefix: str = ""
     paper_prefix: str = ""
     similarity: str = "cosine"
@@ -57,13 +57,17 @@ def load_bundle(name: str) -> Bundle:
     folder = SHIPPED / name if (SHIPPED / name / "bundle.json").is_file() else Path(name)
     description = folder / "bundle.json"
     if not description.is_file():
-        raise BundleError(f"no model bundle {name!r}: neither shipped with sciret ({', '.join(shipped())}) nor a folder "
-                          f"with a bundle.json. `sciret export` makes one from a checkpoint.")
+        raise BundleError(
+            f"no model bundle {name!r}: not shipped with sciret ({', '.join(shipped())}), nor a folder "
+            f"with a bundle.json. `sciret export` makes one from a checkpoint."
+        )
     try:
         content = json.loads(description.read_text(encoding="utf-8"))
         if content.get("format") != FORMAT:
-            raise BundleError(f"{description}: bundle format {content.get('format')!r}, this sciret reads {FORMAT}; "
-                              f"upgrade sciret or export the model again")
+            raise BundleError(
+                f"{description}: bundle format {content.get('format')!r}, this sciret reads {FORMAT}; "
+                f"upgrade sciret or export the model again"
+            )
         bundle = Bundle(folder=folder, **{**content, "outputs": tuple(content["outputs"])})
     except (ValueError, TypeError, KeyError) as error:
         raise BundleError(f"{description}: not a bundle description ({error}); export the model again") from error
