@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from datetime import date
 from typing import Any, Literal, get_args
 
 Access = Literal["open", "embargoed", "restricted", "metadata_only"]
@@ -52,10 +52,10 @@ class Paper:
         """Equal for two records exactly when nothing about them differs; lets a re-ingest skip what it knows."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
-    def is_searchable(self, today: date | None = None) -> bool:
+    def is_searchable(self, today: datetime.date | None = None) -> bool:
         """Open, or embargoed until a day that has come. What is derived from a text inherits its access."""
         if self.access == "embargoed" and self.embargo_end:
-            return self.embargo_end <= (today or date.today()).isoformat()
+            return self.embargo_end <= (today or datetime.date.today()).isoformat()
         return self.access == "open"
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,4 +66,5 @@ class Paper:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Paper:
         """From `to_dict`'s output, also after a trip through JSON. Readers of foreign data use `sciret.sources`."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()})
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in record.items()}
+        return cls(**values)

@@ -1,0 +1,42 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+DATA ?= ../shared/data
+
+.PHONY: help demo test check bench quality model clean
+
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/bin/uv:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet uv
+
+.venv/runtime: pyproject.toml | .venv/bin/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[cpu]'
+	@touch $@
+
+.venv/everything: pyproject.toml | .venv/bin/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[cpu,evaluate,train,export,dev]'
+	@touch $@ .venv/runtime
+
+demo: .venv/runtime ## install, ingest the example corpus into the embedded store, search it, explain the answer
+	$(BIN)/sciret ingest examples/corpus.jsonl --store demo.db
+	$(BIN)/sciret search "how do animals cope with rising temperatures" --store demo.db -k 5
+	$(BIN)/sciret search "comparing two distributions at the lowest cost of moving mass" --store demo.db -k 2 --explain
+
+test: .venv/everything ## install, then every check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=typings $(BIN)/lint-imports
+	$(BIN)/pytest
+
+bench: .venv/everything ## ratios against peers, in one run
+	$(BIN)/python -m benchmarks
+
+quality: .venv/everything ## retrieval figures on the development sets in $(DATA)
+	$(BIN)/python benchmarks/quality.py --data $(DATA)
+
+clean: ## remove what the other verbs made
+	rm -rf .venv build demo.db demo.db-* *.egg-info

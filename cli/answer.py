@@ -1,0 +1,80 @@
+"""One question: asked, and printed for a person or as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sciret.cli.access import require_open
+from sciret.cli.hit_record import hit_record
+from sciret.cli.late_encoder import LateEncoder
+from sciret.cli.output import print_json
+from sciret.cli.stores import open_store
+from sciret.hit import Hit
+from sciret.retrieval.queries import Question, encode_question
+from sciret.retrieval.search import SearchOptions, search, weight
+from sciret.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, and everything that is needed to recompute their scores by hand."""
+
+    question: Question
+    settings: Settings
+    options: SearchOptions
+    model: str
+    """Fingerprint of the model that made the query's vectors."""
+    rerank_weight: float
+    """As used: 1 where the question is about an aspect."""
+    hits: list[Hit]
+
+
+def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
+    with open_store(settings.store, create=False) as store:
+        if question.like is not None:
+            require_open(store, question.like, restricted=options.scope.restricted)
+        query = encode_question(question, LateEncoder(settings), store)
+        hits = search(store, query, options)
+    return Answer(question, settings, options, query.model, weight(query, options), hits)
+
+
+def print_answer(answer: Answer, *, explain: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(answer_record(answer, explain=explain))
+        return
+    from sciret.cli.hit_table import print_hits
+
+    print_hits(answer, explain=explain)
+
+
+def answer_record(answer: Answer, *, explain: bool) -> Mapping[str, Any]:
+    """The document of `--json`: the same keys whatever the question and the options."""
+    question = answer.question
+    return {
+        "query": {
+            "text": question.text,
+            "like": question.like,
+            "sentences": list(question.sentences),
+            "aspect": question.aspect,
+        },
+        "store": answer.settings.store,
+        "settings": _settings_record(answer),
+        "hits": [hit_record(hit, explain=explain) for hit in answer.hits],
+    }
+
+
+def _settings_record(answer: Answer) -> Mapping[str, Any]:
+    options = answer.options
+    return {
+        "model": answer.model,
+        "k": options.k,
+        "candidates": options.candidates,
+        "lambda": options.lambda_ if options.sparse else 1.0,
+        "sparse": options.sparse or "none",
+        "rerank": options.rerank,
+        "rerank_weight": answer.rerank_weight,
+        "where": [f"{c.field}{c.op}{c.value}" for c in options.scope.where],
+        "access": "all" if options.scope.restricted else "open",
+    }

@@ -1,0 +1,120 @@
+"""`sciret ingest`: papers from files into a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciret.cli.exit_codes import INTERRUPTED, REFUSED
+from sciret.cli.options import json_option, model_options, store_option
+from sciret.settings import load_settings
+
+if TYPE_CHECKING:
+    from sciret.cli.ingest_run import Outcome
+
+FORMATS = ("jsonl", "csv", "tsv", "bibtex", "ris")
+
+
+def column_mapping(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """`title=Titel`: a field of ours and the name of the column that holds it."""
+    for value in values:
+        field, _, column = value.partition("=")
+        if not (field and column):
+            raise click.BadParameter(f"{value!r}: give FIELD=COLUMN, such as title=Titel")
+    return dict(value.split("=", 1) for value in values)
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@store_option
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="What the sources are.  [default: by name]")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    callback=column_mapping,
+    metavar="FIELD=COLUMN",
+    help="Of CSV and TSV: the column that a field is in, such as title=Titel; may be given several times.",
+)
+@click.option("--title-from-abstract", is_flag=True, help="Give papers without a title their first sentence as one.")
+@click.option(
+    "--rejects",
+    metavar="FILE",
+    help="Where refused records go, to be corrected and ingested again.  "
+    "[default: beside the store, sciret.db has sciret.rejects.jsonl]",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first refused record, with exit code 1.")
+@model_options
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Read papers from files, encode them and write them into a store.
+
+    \b
+    sciret ingest papers.jsonl
+    sciret ingest *.bib export.csv --store papers.db
+    curl -s URL | sciret ingest - --format jsonl
+
+    A SOURCE is a file of JSON Lines, CSV, TSV, BibTeX or RIS, also compressed (.gz), or - for stdin. Papers that the
+    store has and that did not change are skipped, so a run that was interrupted is continued by the same command.
+
+    Records that cannot be taken are refused, each with file, line and reason, into a file that can be corrected and
+    ingested again; the others go in, and the exit code is 3.
+    """
+    settings = load_settings({name: given[name] for name in ("store", "model", "device", "threads")})
+    from sciret.cli.ingest_run import Reading, run_ingest
+    from sciret.cli.output import print_json
+
+    reading = Reading(given["sources"], given["format_"], given["columns"], given["title_from_abstract"])
+    outcome = run_ingest(reading, settings, given["rejects"], strict=given["strict"])
+    if given["as_json"]:
+        print_json(outcome_record(outcome))
+    else:
+        print_outcome(outcome)
+    if outcome.report.interrupted:
+        click.echo("sciret: interrupted; run the same command again to continue", err=True)
+        ctx.exit(INTERRUPTED)
+    ctx.exit(REFUSED if outcome.report.rejected else 0)
+
+
+def outcome_record(outcome: Outcome) -> Mapping[str, Any]:
+    report = outcome.report
+    return {
+        "store": outcome.store,
+        "read": report.read,
+        "written": report.written,
+        "unchanged": report.unchanged,
+        "deleted": report.deleted,
+        "refused": report.rejected,
+        "truncated": report.truncated,
+        "interrupted": report.interrupted,
+        "seconds": round(report.seconds, 3),
+        "papers_per_second": round(report.read / max(report.seconds, 1e-9), 1),
+        "rejects": None if outcome.rejects is None else str(outcome.rejects),
+        "reasons": outcome.reasons,
+    }
+
+
+def print_outcome(outcome: Outcome) -> None:
+    from sciret.cli.terminal import harmless
+
+    report = outcome.report
+    counts = {
+        "read": report.read,
+        "written": report.written,
+        "unchanged": report.unchanged,
+        "deleted": report.deleted,
+        "refused": report.rejected,
+        "longer than the model reads": report.truncated,
+    }
+    shown = ", ".join(f"{n:,} {name}" for name, n in counts.items() if n or name in ("read", "written"))
+    rate = report.read / max(report.seconds, 1e-9)
+    click.echo(f"{harmless(outcome.store)}: {shown}; {report.seconds:.1f} s, {rate:.0f} papers/s")
+    for reason in outcome.reasons:
+        click.echo(f"  refused {harmless(reason)}")
+    if report.rejected > len(outcome.reasons):
+        click.echo(f"  and {report.rejected - len(outcome.reasons):,} more")
+    if outcome.rejects is not None:
+        click.echo(f"  correct them in {harmless(str(outcome.rejects))} and ingest that file")

@@ -1,0 +1,82 @@
+"""One ingest from the command line: sources, encoder, store, rejects file and progress put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from sciret.cli.progress import progress
+from sciret.cli.run_rejects import RunRejects, default_rejects
+from sciret.cli.stores import open_store
+from sciret.encoders.encoder import Encoder
+from sciret.errors import RecordError, SettingsError
+from sciret.paper import Paper
+from sciret.retrieval.ingest import IngestReport, ingest
+from sciret.settings import Settings
+from sciret.sources.duplicates import SeenIds
+from sciret.sources.reader import open_source
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which records to read, and how."""
+
+    sources: tuple[str, ...]
+    format: str | None
+    columns: Mapping[str, str]
+    title_from_abstract: bool
+
+    def records(self) -> Iterator[Paper | RecordError]:
+        """Of one source after the other; an id that came before, in whatever source, is refused.
+
+        A source that is not there is an error at once, not after hours of work on the one before it.
+        """
+        if self.sources.count("-") > 1:
+            raise SettingsError("stdin (-) can be read only once; name it once")
+        seen = SeenIds()
+        streams = [
+            open_source(
+                name,
+                format=self.format,
+                columns=self.columns,
+                title_from_abstract=self.title_from_abstract,
+                seen=seen,
+            )
+            for name in self.sources
+        ]
+        return chain.from_iterable(streams)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    report: IngestReport
+    store: str
+    rejects: Path | None
+    """Where the refused records are; None where there are none that their source does not still have."""
+    reasons: list[str]
+    """Why the first ones were refused."""
+
+
+def run_ingest(reading: Reading, settings: Settings, rejects: str | None, *, strict: bool) -> Outcome:
+    """A refusal in a strict run is raised as its RecordError, after what was read before it has been written."""
+    records = reading.records()
+    encoder = Encoder.open(settings.model, device=settings.device, threads=settings.threads)
+    with open_store(settings.store, create=True) as store:
+        refused = RunRejects(Path(rejects) if rejects else default_rejects(settings.store), reading.sources)
+        complete = False
+        try:
+            with progress(reading.sources) as shown:
+                report = ingest(
+                    shown.watch(records),
+                    encoder,
+                    store,
+                    on_reject=refused.add,
+                    on_progress=shown.update,
+                    strict=strict,
+                )
+            complete = not report.interrupted
+        finally:
+            where = refused.settle(complete=complete)
+    return Outcome(report, settings.store, where, refused.reasons)

@@ -1,0 +1,165 @@
+"""`sciret search`: one question to a person or a program, or a file of them into a TREC run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciret.cli.exit_codes import INCOMPLETE
+from sciret.cli.options import access_option, existing_store_option, json_option, model_options
+from sciret.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from sciret.retrieval.queries import Question
+    from sciret.retrieval.search import SearchOptions
+
+SPARSE = ("bm25", "tfidf", "none")
+RERANK = ("transport", "single", "attention", "none")
+ASPECTS = ("background", "method", "result")
+DEFAULTS = Settings()
+SETTINGS = ("store", "model", "device", "threads", "k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight")
+RUN_DEPTH = 100
+"""Hits a query in a run: measures such as R@100 look that far, a person does not."""
+
+
+def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """`2,3`: 1-based positions in the abstract."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        raise click.BadParameter(f"{value!r}: give sentence numbers from 1, separated by commas, such as 2,3")
+    return tuple(int(part) for part in parts)
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("--like", metavar="PAPER_ID", help="Search by this paper of the store instead of by a text.")
+@click.option(
+    "--sentences", callback=sentence_numbers, metavar="2,3", help="With --like: only by these of its sentences."
+)
+@click.option("--aspect", type=click.Choice(ASPECTS), help="With --like: only by its sentences in this role.")
+@click.option(
+    "--queries",
+    metavar="FILE.jsonl",
+    help='Run many: a line is {"id", "text"} or {"id", "like", "sentences", "candidates"}; also .gz, or - for stdin.',
+)
+@click.option("--run", "out", metavar="OUT.trec", help="With --queries: the TREC run to write.")
+@click.option("--tag", metavar="NAME", help="With --queries: the run's name in its last column.  [default: sciret]")
+@existing_store_option
+@click.option("-k", type=click.IntRange(min=1), help="How many papers.  [SCIRET_K; default: 10, or 100 with --queries]")
+@click.option(
+    "--lambda",
+    "lambda_",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help=f"Share of the dense side; the rest is the sparse side's.  [SCIRET_LAMBDA; default: {DEFAULTS.lambda_}]",
+)
+@click.option(
+    "--sparse",
+    type=click.Choice(SPARSE),
+    help=f"The sparse side: BM25, TF-IDF cosine, or none.  [SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
+)
+@click.option(
+    "--rerank",
+    type=click.Choice(RERANK),
+    help="How sentences are compared: optimal transport, the single best pair, attention, or not at all.  "
+    f"[SCIRET_RERANK; default: {DEFAULTS.rerank}]",
+)
+@click.option(
+    "--rerank-weight",
+    type=click.FloatRange(0, 1),
+    metavar="W",
+    help="Share of the sentence comparison in the score; by --sentences or --aspect it is 1.  "
+    f"[SCIRET_RERANK_WEIGHT; default: {DEFAULTS.rerank_weight}]",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"How many papers each channel proposes.  [SCIRET_CANDIDATES; default: {DEFAULTS.candidates}]",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only papers with FIELD=VALUE, or such as 'year>=2015'; may be given several times, all must hold.",
+)
+@access_option
+@model_options
+@click.option("--explain", is_flag=True, help="Show the sum behind each score and which sentences matched which.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Find papers by a text, by a paper or by some of its sentences.
+
+    \b
+    sciret search "how do plants sense drought"
+    sciret search --like p17 --aspect method --where 'year>=2015'
+    sciret search --queries queries.jsonl --run out.trec
+
+    Give exactly one of TEXT, --like and --queries. A text that starts with a dash follows a double dash:
+    sciret search -- "-omics".
+    """
+    check_usage(given)
+    settings = load_settings(
+        {name: given[name] for name in SETTINGS} | ({"k": given["k"] or RUN_DEPTH} if given["queries"] else {})
+    )
+    options = search_options(settings, given["where"], restricted=given["access"] == "all")
+    if given["queries"]:
+        from sciret.cli.batch import run_batch
+
+        complete = run_batch(settings, options, given["queries"], given["out"], given["tag"] or "sciret")
+        ctx.exit(0 if complete else INCOMPLETE)
+    from sciret.cli.answer import answer, print_answer
+
+    print_answer(answer(question(given), settings, options), explain=given["explain"], as_json=given["as_json"])
+
+
+def check_usage(given: dict[str, Any]) -> None:
+    """Combinations that click cannot express."""
+    asked = [name for name in ("text", "like", "queries") if given[name] is not None]
+    if len(asked) != 1:
+        raise click.UsageError("Give exactly one of TEXT, --like PAPER_ID and --queries FILE.")
+    if given["sentences"] and given["aspect"]:
+        raise click.UsageError("--sentences and --aspect both choose sentences: give one of them.")
+    if (given["sentences"] or given["aspect"]) and given["like"] is None:
+        raise click.UsageError("--sentences and --aspect choose sentences of a paper: they need --like.")
+    if given["queries"] is None and (given["out"] is not None or given["tag"] is not None):
+        raise click.UsageError("--run and --tag belong to --queries.")
+    if given["queries"] is not None and given["out"] is None:
+        raise click.UsageError("--queries needs --run OUT.trec to write to.")
+    if given["queries"] is not None and (given["explain"] or given["as_json"]):
+        raise click.UsageError("--explain and --json are for one question: leave them out with --queries.")
+
+
+def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bool) -> SearchOptions:
+    """Checked here too, since settings also come from the environment and from sciret.toml."""
+    from sciret.errors import SettingsError
+    from sciret.retrieval.search import SearchOptions
+    from sciret.store import Condition, Scope
+
+    for name, value, allowed in (("sparse", settings.sparse, SPARSE), ("rerank", settings.rerank, RERANK)):
+        if value not in allowed:
+            raise SettingsError(f"{name} is {value!r}; there are {', '.join(allowed)}")
+    return SearchOptions(
+        k=settings.k,
+        candidates=settings.candidates,
+        lambda_=settings.lambda_,
+        sparse=None if settings.sparse == "none" else settings.sparse,  # type: ignore[arg-type]  # checked above
+        rerank=settings.rerank,  # type: ignore[arg-type]
+        rerank_weight=settings.rerank_weight,
+        scope=Scope(where=tuple(Condition.parse(text) for text in where), restricted=restricted),
+    )
+
+
+def question(given: dict[str, Any]) -> Question:
+    """What a person asked, in the form of a line of a query file."""
+    from sciret.errors import QueryError
+    from sciret.retrieval.queries import Question
+
+    text = given["text"]
+    if text is not None and not text.strip():
+        raise QueryError("the text to search for is empty")
+    return Question("", text, given["like"], given["sentences"] or (), given["aspect"])

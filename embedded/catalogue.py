@@ -1,0 +1,115 @@
+"""What every search needs to know of all live papers, held in memory and brought up to date from the file.
+
+A paper is known by its `num` in the file and by its position here; positions are dense and ascend with the nums.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sciret.embedded.records import ids_as_json
+
+_ROW = np.dtype([("num", np.int64), ("words", np.int64), ("norm", np.float64)])
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """The live papers at one generation of the file."""
+
+    generation: int
+    last_num: int
+    """The highest num ever given: the index may still speak of papers up to it that are gone."""
+    rows: npt.NDArray[np.void]  # [n] of _ROW
+
+    @classmethod
+    def empty(cls) -> Catalogue:
+        return cls(0, 0, np.empty(0, _ROW))
+
+    def refreshed(self, connection: sqlite3.Connection) -> Catalogue:
+        """This one if the file has not changed, otherwise one that differs by what has come and gone."""
+        generation, last_num = connection.execute("SELECT generation, last_num FROM state").fetchone()
+        if generation == self.generation:
+            return self
+        new = "SELECT num, words, norm FROM papers WHERE num > ? ORDER BY num"
+        added = np.fromiter(connection.execute(new, (self.last_num,)), _ROW)
+        live = connection.execute("SELECT count(*) FROM papers").fetchone()[0]
+        kept = self.rows
+        if live < len(kept) + len(added):
+            kept = kept[np.isin(self.nums, [num for (num,) in connection.execute("SELECT num FROM papers")])]
+        return Catalogue(generation, last_num, np.concatenate((kept, added)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def nums(self) -> Integers:
+        return self.rows["num"]  # [n]
+
+    @property
+    def norms(self) -> Floats:
+        """Lengths of the papers' vectors of 1 + ln(count)."""
+        return self.rows["norm"]  # [n]
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Position of each num; -1 where there is no live paper."""
+        positions = np.full(self.last_num + 1, -1, np.int32)
+        positions[self.nums] = np.arange(len(self))
+        return positions  # [last_num + 1]
+
+    @cached_property
+    def with_words(self) -> int:
+        """How many papers have any word: what Lucene counts as the documents of a field."""
+        return int(np.count_nonzero(self.rows["words"]))
+
+    @cached_property
+    def relative_lengths(self) -> Floats:
+        """Number of words, as coarse as Lucene keeps it, by the average number."""
+        return rounded(self.rows["words"]) * (self.with_words / max(int(self.rows["words"].sum()), 1))  # [n]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """One generation of the file: a connection within a transaction, and the catalogue that goes with it."""
+
+    connection: sqlite3.Connection
+    catalogue: Catalogue
+
+    def nums(self, ids: Sequence[str]) -> dict[str, int]:
+        """Of those ids that there are, in the order given."""
+        found = dict(
+            self.connection.execute(
+                "SELECT id, num FROM papers WHERE id IN (SELECT value FROM json_each(?))", (ids_as_json(ids),)
+            )
+        )
+        return {paper_id: found[paper_id] for paper_id in ids if paper_id in found}
+
+    def ids(self, nums: Integers) -> list[str]:
+        """In the order given."""
+        found = dict(
+            self.connection.execute(
+                "SELECT num, id FROM papers WHERE num IN (SELECT value FROM json_each(?))", (str(nums.tolist()),)
+            )
+        )
+        return [found[num] for num in nums.tolist()]
+
+
+def rounded(lengths: Integers) -> Integers:
+    """What is left of a length in the one byte that Lucene has for it: exact to 40, then four leading bits.
+
+    With the exact length a paper would score otherwise here than in an OpenSearch index of the same papers.
+    """
+    excess = np.maximum(lengths - 24, 0)
+    shift = np.maximum(np.frexp(excess)[1] - 4, 0)  # frexp's exponent is the number of bits
+    return np.where(lengths < 24, lengths, 24 + ((excess >> shift) << shift))

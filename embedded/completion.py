@@ -1,0 +1,50 @@
+"""Exact scores of chosen papers on both sides, from their own rows: nothing is missing, nothing is approximate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sciret.embedded import lexical
+from sciret.embedded.catalogue import Snapshot
+from sciret.embedded.records import FP16, Stored, read, to_vectors
+from sciret.embedded.vectors import best_cosines
+from sciret.encoded import EncodedQuery, Vector
+from sciret.store import Completed, Sparse
+
+
+def complete(
+    snapshot: Snapshot, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool
+) -> Completed:
+    """A side that the query or a paper has no vector for is 0. Records are read now, so that `load` cannot miss one."""
+    papers = read(snapshot.connection, ids)
+    positions = snapshot.catalogue.positions[[paper.num for paper in papers]]
+    words = lexical.contributions(snapshot, query.text, sparse) if sparse else ()
+    cells = lexical.matrix(words, positions)  # [n, terms]
+    return Completed(
+        ids=tuple(paper.id for paper in papers),
+        dense=_dense(papers, query.dense),
+        sparse=cells.sum(axis=1).astype(np.float32),
+        terms=tuple(word.term for word in words),
+        contributions=cells.astype(np.float32),
+        sentence_vectors=_sentence_vectors(papers) if sentences else (),
+        load=lambda i: papers[i].decode(),
+    )
+
+
+def _dense(papers: Sequence[Stored], query: Vector | None) -> Vector:
+    cosines = np.zeros(len(papers), np.float32)
+    if query is not None:
+        given = [i for i, paper in enumerate(papers) if paper.dense is not None]
+        cosines[given] = best_cosines([blob for paper in papers if (blob := paper.dense) is not None], query[None])
+    return cosines  # [n]
+
+
+def _sentence_vectors(papers: Sequence[Stored]) -> tuple[Vector, ...]:
+    """Decoded all at once, then cut: a call a paper would take longer than the decoding."""
+    if not papers or not papers[0].dims:
+        return tuple(np.empty((0, 0), np.float32) for _ in papers)
+    blobs = [paper.sentence_vectors or b"" for paper in papers]
+    ends = np.cumsum([len(blob) for blob in blobs]) // (FP16.itemsize * papers[0].dims)
+    return tuple(np.split(to_vectors(b"".join(blobs), papers[0].dims), ends[:-1]))  # n of [S_i, d]

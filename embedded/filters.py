@@ -1,0 +1,57 @@
+"""Scope to the papers it admits. Names and operators come from fixed tables, values are always bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+
+from sciret.embedded.catalogue import Integers, Mask, Snapshot
+from sciret.embedded.records import fold, is_unicode, member
+from sciret.errors import QueryError
+from sciret.store import LISTS, NUMBERS, TEXTS, Condition, Scope
+
+HIDDEN = "access <> 'open' AND NOT (access = 'embargoed' AND embargo_end <> '' AND embargo_end <= ?)"
+"""True of a paper that is not searchable on a day. The first half lets SQLite use the index of papers not open."""
+
+_OPERATORS = {"=": "=", "!=": "<>", ">=": ">=", "<=": "<=", ">": ">", "<": "<"}
+
+
+def admitted(snapshot: Snapshot, scope: Scope, day: date) -> Mask:
+    """Which papers the scope admits on a day, its ids aside."""
+    positions = snapshot.catalogue.positions
+    mask = np.ones(len(snapshot.catalogue), np.bool_)
+    if scope.where:
+        mask[:] = False
+        mask[positions[_nums(snapshot, *matching(scope.where))]] = True
+    if not scope.restricted:
+        mask[positions[_nums(snapshot, HIDDEN, [day.isoformat()])]] = False
+    return mask  # [n]
+
+
+def _nums(snapshot: Snapshot, condition: str, values: Sequence[str | int]) -> Integers:
+    rows = snapshot.connection.execute(f"SELECT num FROM facets WHERE {condition}", values)  # noqa: S608  # see above
+    return np.array([num for (num,) in rows], np.int64)
+
+
+def matching(where: Sequence[Condition]) -> tuple[str, list[str | int]]:
+    """What is true of a paper that meets all conditions, and its parameters.
+
+    A missing value is an empty one: `venue=` finds papers without a venue, and `venue<n` leaves them out.
+    """
+    terms = [_term(condition) for condition in where]
+    return " AND ".join(sql for sql, _ in terms), [value for _, value in terms]
+
+
+def _term(condition: Condition) -> tuple[str, str | int]:
+    name, operator, value = condition.field, _OPERATORS.get(condition.op), condition.value
+    if operator and name in NUMBERS and isinstance(value, int):
+        return f"{name} {'IS NOT' if operator == '<>' else operator} ?", value
+    if operator and name in TEXTS and isinstance(value, str) and is_unicode(value):
+        present = "" if operator in ("=", "<>") else f" AND {name} <> ''"
+        return f"{name} {operator} ?{present}", fold(value)
+    if operator in ("=", "<>") and name in LISTS and isinstance(value, str):
+        found = f'instr("{name}", ?) > 0' if value else f'"{name}" = ?'
+        return found if operator == "=" else f"NOT ({found})", member(value) if value else ""
+    raise QueryError(f"cannot filter by {name}{condition.op}{value!r}: no such field, comparison or value")

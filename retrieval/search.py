@@ -1,0 +1,105 @@
+"""The search path: candidates of each channel, both sides completed, λ fusion, sentence rerank, hits with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from sciret.encoded import EncodedQuery, Vector
+from sciret.errors import SettingsError, StoreError, WrongModelError
+from sciret.hit import Hit
+from sciret.retrieval.explain import explain
+from sciret.retrieval.fusion import blend, fuse, rank
+from sciret.retrieval.transport import ASPECT_TAU, WHOLE_TAU, SentenceMatches, match
+from sciret.store import Channel, Completed, Scope, Sparse, Store
+
+Rerank = Literal["transport", "single", "attention", "none"]
+RERANK: tuple[Rerank, ...] = get_args(Rerank)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search. docs/defaults.md has the measurements behind the defaults."""
+
+    k: int = 10
+    candidates: int = 100
+    """How many each channel proposes; every proposed paper is scored in full."""
+    lambda_: float = 0.8
+    sparse: Sparse | None = "bm25"
+    rerank: Rerank = "transport"
+    rerank_weight: float = 0.2
+    scope: Scope = field(default_factory=Scope)
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.candidates < 1:
+            raise SettingsError("-k and --candidates are at least 1")
+        if not 0 <= self.lambda_ <= 1 or not 0 <= self.rerank_weight <= 1:
+            raise SettingsError("--lambda and --rerank-weight lie between 0 and 1")
+
+
+def search(store: Store, query: EncodedQuery, options: SearchOptions) -> list[Hit]:
+    """The k best papers for the query, or every paper of `options.scope.ids` when the scope names some."""
+    check_model(store, query)
+    ids = store.candidates(query, channels(query, options), max(options.k, options.candidates), options.scope)
+    found = store.complete(query, ids, options.sparse, sentences=options.rerank != "none")
+    fused = fuse(found.dense, found.sparse, options.lambda_ if options.sparse else 1.0)
+    matches = compare_sentences(query, found, options)
+    scores = fused if matches is None else blend(fused, matches.similarity, weight(query, options))
+    order = rank(scores, found.ids)
+    wanted = [i for i in order if found.ids[i] != query.like or options.scope.ids is not None]
+    depth = len(wanted) if options.scope.ids is not None else options.k
+    return list(hits(query, found, fused, matches, scores, wanted[:depth]))
+
+
+def check_model(store: Store, query: EncodedQuery) -> None:
+    """Vectors of two models cannot be compared: refuse instead of answering with noise."""
+    if store.model is None:
+        raise StoreError("the store is empty: `sciret ingest` fills it")
+    if store.model != query.model:
+        raise WrongModelError("the store", store.model, query.model)
+
+
+def channels(query: EncodedQuery, options: SearchOptions) -> list[Channel]:
+    """Who proposes candidates. A side without weight proposes nothing; aspects are proposed by single sentences too."""
+    chosen: list[Channel] = []
+    if options.sparse is not None and options.lambda_ < 1:
+        chosen.append(options.sparse)
+    if options.lambda_ > 0 or options.sparse is None:
+        chosen.append("dense")
+    if query.aspect and options.rerank != "none":
+        chosen.append("sentence")
+    return chosen
+
+
+def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOptions) -> SentenceMatches | None:
+    if options.rerank == "none" or query.sentence_vectors is None or not found.ids:
+        return None
+    # A typed text is an aspect too: a paper need not answer it with every sentence.
+    tau = WHOLE_TAU if query.like is not None and not query.aspect else ASPECT_TAU
+    return match(query.sentence_vectors, found.sentence_vectors, options.rerank, tau=tau)
+
+
+def weight(query: EncodedQuery, options: SearchOptions) -> float:
+    """An aspect query is about its sentences alone."""
+    return 1.0 if query.aspect else options.rerank_weight
+
+
+def hits(
+    query: EncodedQuery,
+    found: Completed,
+    fused: Vector,  # [n]
+    matches: SentenceMatches | None,
+    scores: Vector,  # [n]
+    order: list[int],
+) -> Iterator[Hit]:
+    """Decode the records of the hits, and only of those."""
+    for position, i in enumerate(order, start=1):
+        stored = found.load(i)
+        parts = {"dense": float(found.dense[i]), "sparse": float(found.sparse[i]), "fused": float(fused[i])}
+        if matches is not None:
+            parts["rerank"] = float(matches.similarity[i])
+        why = explain(query, stored, found.terms, found.contributions[i], matches, i)
+        yield Hit(position, float(np.float64(scores[i])), stored.paper, parts, why)
