@@ -58,16 +58,17 @@ def read_papers(count: int) -> list[Paper]:
 
 
 def sentence_transformer(bundle: Bundle, checkpoint: str | None, threads: int) -> Any:
+    """With the mean pooling that it puts on a plain checkpoint: how tokens are pooled takes no time worth noting."""
     import torch
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
 
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as folder:
         if checkpoint is None:
             save_random_backbone(bundle, folder)
-        words = models.Transformer(checkpoint or folder, max_seq_length=bundle.max_length)
-    pooling = models.Pooling(words.get_word_embedding_dimension(), pooling_mode=bundle.pooling)
-    return SentenceTransformer(modules=[words, pooling, models.Normalize()], device="cpu")
+        peer = SentenceTransformer(checkpoint or folder, device="cpu")
+    peer.max_seq_length = bundle.max_length
+    return peer
 
 
 def save_random_backbone(bundle: Bundle, folder: str) -> None:
@@ -83,7 +84,7 @@ def save_random_backbone(bundle: Bundle, folder: str) -> None:
         num_attention_heads=12,
         intermediate_size=4 * bundle.dims,
     )
-    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    BertModel(config).save_pretrained(folder)
 
 
 def run_peer(peer: Any, batch_size: int, papers: Sequence[Paper]) -> object:

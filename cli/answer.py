@@ -13,7 +13,7 @@ from sciret.cli.output import print_json
 from sciret.cli.stores import open_store
 from sciret.hit import Hit
 from sciret.retrieval.queries import Question, encode_question
-from sciret.retrieval.search import SearchOptions, search, weight
+from sciret.retrieval.search import SearchOptions, rerank_weight, search
 from sciret.settings import Settings
 
 
@@ -37,7 +37,7 @@ def answer(question: Question, settings: Settings, options: SearchOptions) -> An
             require_open(store, question.like, restricted=options.scope.restricted)
         query = encode_question(question, LateEncoder(settings), store)
         hits = search(store, query, options)
-    return Answer(question, settings, options, query.model, weight(query, options), hits)
+    return Answer(question, settings, options, query.model, rerank_weight(query, options), hits)
 
 
 def print_answer(answer: Answer, *, explain: bool, as_json: bool) -> None:

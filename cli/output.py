@@ -12,7 +12,7 @@ import click
 from sciret.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
 PIPED_WIDTH = 80
 
@@ -46,12 +46,12 @@ def warn(message: str) -> None:
     click.echo(f"sciret: {harmless(message)}", err=True)
 
 
-def console() -> Console:
+def print_rich(renderable: RenderableType) -> None:
     """As wide as the terminal, or 80 columns and without colour into a pipe. Markup in titles is not interpreted."""
     from rich.console import Console
 
     piped = not sys.stdout.isatty()
-    return Console(
+    console = Console(
         file=sys.stdout,
         width=PIPED_WIDTH if piped else None,
         no_color=True if piped else None,
@@ -60,3 +60,6 @@ def console() -> Console:
         highlight=False,
         emoji=False,
     )
+    with console.capture() as captured:
+        console.print(renderable)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))

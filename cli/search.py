@@ -71,8 +71,8 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
     "--rerank-weight",
     type=click.FloatRange(0, 1),
     metavar="W",
-    help="Share of the sentence comparison in the score; by --sentences or --aspect it is 1.  "
-    f"[SCIRET_RERANK_WEIGHT; default: {DEFAULTS.rerank_weight}]",
+    help="Share of the sentence comparison in the score.  [SCIRET_RERANK_WEIGHT; default: "
+    f"{DEFAULTS.rerank_weight}; SCIRET_ASPECT_WEIGHT, {DEFAULTS.aspect_weight}, with --sentences or --aspect]",
 )
 @click.option(
     "--candidates",
@@ -104,7 +104,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     """
     check_usage(given)
     settings = load_settings(
-        {name: given[name] for name in SETTINGS} | ({"k": given["k"] or RUN_DEPTH} if given["queries"] else {})
+        {name: given[name] for name in SETTINGS}
+        | {"aspect_weight": given["rerank_weight"]}
+        | ({"k": given["k"] or RUN_DEPTH} if given["queries"] else {})
     )
     options = search_options(settings, given["where"], restricted=given["access"] == "all")
     if given["queries"]:
@@ -150,6 +152,7 @@ def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bo
         sparse=None if settings.sparse == "none" else settings.sparse,  # type: ignore[arg-type]  # checked above
         rerank=settings.rerank,  # type: ignore[arg-type]
         rerank_weight=settings.rerank_weight,
+        aspect_weight=settings.aspect_weight,
         scope=Scope(where=tuple(Condition.parse(text) for text in where), restricted=restricted),
     )
 

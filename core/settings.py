@@ -24,11 +24,13 @@ class Settings:
     """CPU threads for encoding; 0 means one per core."""
     k: int = 10
     candidates: int = 100
-    lambda_: float = 0.8
+    lambda_: float = 0.7
     sparse: str = "bm25"
     rerank: str = "transport"
     rerank_weight: float = 0.2
     """Share of the sentence match in the final score; the rest is the fused score."""
+    aspect_weight: float = 0.8
+    """The same for a search by some of a paper's sentences."""
 
 
 _TYPES = get_type_hints(Settings)

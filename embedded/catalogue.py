@@ -19,7 +19,6 @@ _ROW = np.dtype([("num", np.int64), ("words", np.int64), ("norm", np.float64)])
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -62,9 +61,9 @@ class Catalogue:
         return self.rows["norm"]  # [n]
 
     @cached_property
-    def positions(self) -> Positions:
+    def positions(self) -> Integers:
         """Position of each num; -1 where there is no live paper."""
-        positions = np.full(self.last_num + 1, -1, np.int32)
+        positions = np.full(self.last_num + 1, -1)
         positions[self.nums] = np.arange(len(self))
         return positions  # [last_num + 1]
 
@@ -76,7 +75,9 @@ class Catalogue:
     @cached_property
     def relative_lengths(self) -> Floats:
         """Number of words, as coarse as Lucene keeps it, by the average number."""
-        return rounded(self.rows["words"]) * (self.with_words / max(int(self.rows["words"].sum()), 1))  # [n]
+        average = self.rows["words"].sum() / max(self.with_words, 1)
+        lengths: Floats = rounded(self.rows["words"]) / max(average, 1.0)
+        return lengths  # [n]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sciret.embedded import lexical
 from sciret.embedded.catalogue import Snapshot
+from sciret.embedded.lexical import Contribution, matrix
 from sciret.embedded.records import FP16, Stored, read, to_vectors
 from sciret.embedded.vectors import best_cosines
 from sciret.encoded import EncodedQuery, Vector
-from sciret.store import Completed, Sparse
+from sciret.store import Completed
 
 
 def complete(
-    snapshot: Snapshot, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool
+    snapshot: Snapshot, query: EncodedQuery, ids: Sequence[str], words: Sequence[Contribution], *, sentences: bool
 ) -> Completed:
     """A side that the query or a paper has no vector for is 0. Records are read now, so that `load` cannot miss one."""
     papers = read(snapshot.connection, ids)
     positions = snapshot.catalogue.positions[[paper.num for paper in papers]]
-    words = lexical.contributions(snapshot, query.text, sparse) if sparse else ()
-    cells = lexical.matrix(words, positions)  # [n, terms]
+    cells = matrix(words, positions)  # [n, terms]
     return Completed(
         ids=tuple(paper.id for paper in papers),
         dense=_dense(papers, query.dense),

@@ -137,5 +137,5 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
     connection.execute("PRAGMA synchronous = FULL")  # an acknowledged write survives the loss of power
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA cache_size = -65536")  # KiB
+    connection.execute("PRAGMA mmap_size = 2147418112")  # the most that SQLite takes; beyond it files are read
     return connection

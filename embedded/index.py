@@ -10,10 +10,11 @@ import numpy as np
 
 from sciret.embedded import filters, lexical
 from sciret.embedded.catalogue import Catalogue, Floats, Integers, Mask, Snapshot
+from sciret.embedded.lexical import Contribution
 from sciret.embedded.vectors import Vectors
 from sciret.encoded import EncodedQuery, Vector
 from sciret.errors import QueryError
-from sciret.store import Channel, Scope
+from sciret.store import Channel, Scope, Sparse
 
 MASKS = 16
 """Scopes whose papers are remembered: a batch of queries mostly has one."""
@@ -27,6 +28,7 @@ class Index:
         self._catalogue = Catalogue.empty()
         self._dense = Vectors("dense")
         self._sentences = Vectors("sentences")
+        self._words: tuple[object, Sequence[Contribution]] = (None, ())
         self._masks: dict[tuple[object, ...], Mask] = {}
 
     def snapshot(self, connection: sqlite3.Connection) -> Snapshot:
@@ -63,9 +65,15 @@ class Index:
             return self._dense.nearest(snapshot, _given(query.dense, channel), k, admitted)
         if channel == "sentence":
             return self._sentences.nearest(snapshot, _given(query.sentence_vectors, channel), k, admitted)
-        words = lexical.contributions(snapshot, query.text, channel)
-        scores = lexical.total(words, len(snapshot.catalogue)) * admitted
+        scores = lexical.total(self.words(snapshot, query.text, channel), len(snapshot.catalogue)) * admitted
         return _highest(snapshot.catalogue, scores, k)
+
+    def words(self, snapshot: Snapshot, text: str, sparse: Sparse) -> Sequence[Contribution]:
+        """The last are remembered: completing candidates asks for the same as finding them did."""
+        key = (snapshot.catalogue.generation, text, sparse)
+        if key != self._words[0]:
+            self._words = key, lexical.contributions(snapshot, text, sparse)
+        return self._words[1]
 
     def _admitted(self, snapshot: Snapshot, scope: Scope) -> Mask:
         """The day is part of what is remembered: an embargo ends by itself."""

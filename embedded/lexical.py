@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciret.embedded.catalogue import Catalogue, Floats, Positions, Snapshot
+from sciret.embedded.catalogue import Catalogue, Floats, Integers, Snapshot
 from sciret.embedded.postings import WORDS, read
 from sciret.encoders.analysis import count_terms
 from sciret.store import Sparse
@@ -26,7 +26,7 @@ class Term:
 
     name: str
     in_query: int
-    positions: Positions  # [m] papers that have it, ascending
+    positions: Integers  # [m] papers that have it, ascending
     counts: Floats  # [m] how often they have it
 
 
@@ -35,7 +35,7 @@ class Contribution:
     """What one word adds to the scores of the papers that have it."""
 
     term: str
-    positions: Positions  # [m] ascending
+    positions: Integers  # [m] ascending
     scores: Floats  # [m]
 
 
@@ -53,9 +53,12 @@ def _terms(snapshot: Snapshot, text: str) -> Iterator[Term]:
     for name, in_query in count_terms(text).items():
         postings = read(snapshot.connection, WORDS, name)
         positions = snapshot.catalogue.positions[postings["num"]]
+        counts = postings["weight"].astype(np.float64)
         alive = positions >= 0
-        if alive.any():
-            yield Term(name, in_query, positions[alive], postings["weight"][alive].astype(np.float64))
+        if not alive.all():
+            positions, counts = positions[alive], counts[alive]
+        if len(positions):
+            yield Term(name, in_query, positions, counts)
 
 
 def _bm25(catalogue: Catalogue, terms: Sequence[Term]) -> Iterator[Floats]:
@@ -79,11 +82,11 @@ def total(contributions: Sequence[Contribution], papers: int) -> Floats:
     """The scores of all papers."""
     scores = np.zeros(papers)
     for each in contributions:
-        scores[each.positions] += each.scores
+        np.add.at(scores, each.positions, each.scores)
     return scores  # [n]
 
 
-def matrix(contributions: Sequence[Contribution], positions: Positions) -> Floats:
+def matrix(contributions: Sequence[Contribution], positions: Integers) -> Floats:
     """The contributions to the scores of these papers only."""
     cells = np.zeros((len(positions), len(contributions)))
     for column, each in enumerate(contributions):

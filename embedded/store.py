@@ -96,7 +96,9 @@ class EmbeddedStore:
 
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         with self._database.reading() as connection:
-            return complete(self._index.snapshot(connection), query, ids, sparse, sentences=sentences)
+            snapshot = self._index.snapshot(connection)
+            words = self._index.words(snapshot, query.text, sparse) if sparse else ()
+            return complete(snapshot, query, ids, words, sentences=sentences)
 
     def stats(self) -> Mapping[str, int | str | None]:
         with self._database.reading() as connection:

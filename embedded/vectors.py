@@ -9,7 +9,8 @@ Dense vectors are the case of one row a paper, sentence vectors that of several.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -26,60 +27,96 @@ SLACK = 1e-5
 """More than float32 can be off in a dot product of unit vectors."""
 
 
-class Coded(NamedTuple):
-    """Rows of vectors as int8."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Vectors as int8, those of a paper beside one another."""
 
     nums: Integers  # [rows] the paper of each row, ascending
     codes: npt.NDArray[np.int8]  # [rows, d]
     scales: Vector  # [rows] what a code of 1 stands for
-    errors: Vector  # [rows] L2 norm of row - scale * codes
+    errors: Vector  # [rows] L2 norm of what the codes leave out
+
+    @classmethod
+    def code(cls, nums: Integers, vectors: Vector) -> Rows:
+        scales = np.abs(vectors).max(axis=1, initial=1e-9) / 127
+        codes = np.rint(vectors / scales[:, None])
+        errors = np.linalg.norm(vectors - codes * scales[:, None], axis=1)
+        return cls(nums, codes.astype(np.int8), scales, errors)
+
+    @classmethod
+    def join(cls, parts: Sequence[Rows]) -> Rows:
+        return cls(
+            np.concatenate([part.nums for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([part.scales for part in parts]),
+            np.concatenate([part.errors for part in parts]),
+        )
+
+    def only(self, kept: Mask) -> Rows:
+        return Rows(self.nums[kept], self.codes[kept], self.scales[kept], self.errors[kept])
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first row of each paper."""
+        return np.flatnonzero(np.diff(self.nums, prepend=-1))  # [papers]
+
+    def cosines(self, queries: Vector) -> Vector:
+        """The highest of each row over the queries, as far as the codes can tell. queries: [q, d]"""
+        products = np.empty(len(self.nums), np.float32)
+        block = np.empty((BLOCK, queries.shape[1]), np.float32)
+        for start in range(0, len(products), BLOCK):
+            codes = self.codes[start : start + BLOCK]
+            part = block[: len(codes)]
+            part[:] = codes
+            products[start : start + BLOCK] = (part @ queries.T).max(axis=1)
+        return products * self.scales  # [rows]
 
 
 class Vectors:
     """One table of vectors, loaded when it is first searched and then kept up to date."""
 
     def __init__(self, table: str) -> None:
-        self._table = table
+        self._stored = f"SELECT num, vectors FROM {table} WHERE"  # noqa: S608  # a name from the schema
         self._catalogue = Catalogue.empty()
-        self._rows = _nothing(0)
+        self._rows = Rows.code(np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
     def nearest(self, snapshot: Snapshot, queries: Vector, k: int, admitted: Mask) -> tuple[Integers, Floats]:
         """Of the admitted papers the k best and few more, as nums with their cosines. queries: [q, d]"""
-        rows = self._refreshed(snapshot, queries.shape[1])
-        starts = np.flatnonzero(np.diff(rows.nums, prepend=-1))  # [papers] first row of each
+        self._refresh(snapshot, queries.shape[1])
+        starts = self._rows.starts
         if not len(starts):
             return np.empty(0, np.int64), np.empty(0)
-        cosines = _coded_cosines(rows, queries)
-        slack = rows.errors * np.linalg.norm(queries, axis=1).max() + SLACK
-        papers = rows.nums[starts]
-        inside = admitted[snapshot.catalogue.positions[papers]]
-        lower = np.maximum.reduceat(cosines - slack, starts)[inside]
-        upper = np.maximum.reduceat(cosines + slack, starts)[inside]
-        papers = papers[inside]
-        if len(papers) > k:
-            papers = papers[upper >= np.partition(lower, -k)[-k]]
+        cosines = self._rows.cosines(queries)
+        slack = self._rows.errors * np.linalg.norm(queries, axis=1).max() + SLACK
+        papers = self._rows.nums[starts]
+        outside = ~admitted[snapshot.catalogue.positions[papers]]
+        lower = np.maximum.reduceat(cosines - slack, starts)  # [papers]
+        upper = np.maximum.reduceat(cosines + slack, starts)
+        lower[outside] = upper[outside] = -np.inf
+        floor = np.partition(lower, -k)[-k] if k < len(papers) else -np.inf
+        papers = papers[(upper >= floor) & ~outside]
         return papers, self._exact(snapshot, papers, queries)
 
     def _exact(self, snapshot: Snapshot, nums: Integers, queries: Vector) -> Floats:
-        stored = f"SELECT vectors FROM {self._table} WHERE num IN (SELECT value FROM json_each(?)) ORDER BY num"
-        blobs = [blob for (blob,) in snapshot.connection.execute(stored, (str(nums.tolist()),))]
-        return best_cosines(blobs, queries)  # [nums]
+        chosen = f"{self._stored} num IN (SELECT value FROM json_each(?)) ORDER BY num"
+        rows = snapshot.connection.execute(chosen, (str(nums.tolist()),))
+        return best_cosines([blob for _, blob in rows], queries)  # [nums]
 
-    def _refreshed(self, snapshot: Snapshot, dims: int) -> Coded:
+    def _refresh(self, snapshot: Snapshot, dims: int) -> None:
         catalogue = snapshot.catalogue
-        if catalogue.generation != self._catalogue.generation:
-            parts = [_without_dead(self._rows, catalogue), *self._added(snapshot, dims)]
-            full = [part for part in parts if len(part.nums)] or [_nothing(dims)]
-            self._rows = Coded(*(np.concatenate(columns) for columns in zip(*full, strict=True)))
-            self._catalogue = catalogue
-        return self._rows
+        if catalogue.generation == self._catalogue.generation:
+            return
+        alive = catalogue.positions[self._rows.nums] >= 0
+        kept = self._rows if alive.all() else self._rows.only(alive)
+        parts = [part for part in (kept, *self._added(snapshot, dims)) if len(part.nums)]
+        self._rows = Rows.join(parts) if parts else kept
+        self._catalogue = catalogue
 
-    def _added(self, snapshot: Snapshot, dims: int) -> Iterator[Coded]:
-        stored = f"SELECT num, vectors FROM {self._table} WHERE num > ? ORDER BY num"
-        cursor = snapshot.connection.execute(stored, (self._catalogue.last_num,))
+    def _added(self, snapshot: Snapshot, dims: int) -> Iterator[Rows]:
+        cursor = snapshot.connection.execute(f"{self._stored} num > ? ORDER BY num", (self._catalogue.last_num,))
         while batch := cursor.fetchmany(READ):
             nums, blobs = zip(*batch, strict=True)
-            yield _coded(np.repeat(nums, _counts(blobs, dims)), to_vectors(b"".join(blobs), dims))
+            yield Rows.code(np.repeat(nums, _counts(blobs, dims)), to_vectors(b"".join(blobs), dims))
 
 
 def best_cosines(blobs: Sequence[bytes], queries: Vector) -> Floats:
@@ -90,40 +127,12 @@ def best_cosines(blobs: Sequence[bytes], queries: Vector) -> Floats:
     """
     if not blobs:
         return np.empty(0)
-    dims = queries.shape[1]
-    rows = to_vectors(b"".join(blobs), dims).astype(np.float64)  # [rows, d]
+    rows = to_vectors(b"".join(blobs), queries.shape[1]).astype(np.float64)  # [rows, d]
     cosines = np.max([(rows * query).sum(axis=1) for query in queries], axis=0)  # [rows]
-    counts = _counts(blobs, dims)
+    counts = _counts(blobs, queries.shape[1])
     return np.maximum.reduceat(cosines, np.cumsum(counts) - counts)  # [papers]
 
 
 def _counts(blobs: Sequence[bytes], dims: int) -> Integers:
+    """Rows of each blob."""
     return np.array([len(blob) for blob in blobs]) // (FP16.itemsize * dims)
-
-
-def _coded(nums: Integers, rows: Vector) -> Coded:
-    scales = np.abs(rows).max(axis=1, initial=1e-9) / 127
-    codes = np.rint(rows / scales[:, None])
-    errors = np.linalg.norm(rows - codes * scales[:, None], axis=1)
-    return Coded(nums, codes.astype(np.int8), scales, errors)
-
-
-def _nothing(dims: int) -> Coded:
-    return _coded(np.empty(0, np.int64), np.empty((0, dims), np.float32))
-
-
-def _without_dead(rows: Coded, catalogue: Catalogue) -> Coded:
-    alive = catalogue.positions[rows.nums] >= 0
-    return rows if alive.all() else Coded(*(column[alive] for column in rows))
-
-
-def _coded_cosines(rows: Coded, queries: Vector) -> Vector:
-    """The highest over the queries, as far as the codes can tell."""
-    products = np.empty(len(rows.nums), np.float32)
-    block = np.empty((BLOCK, queries.shape[1]), np.float32)
-    for start in range(0, len(products), BLOCK):
-        codes = rows.codes[start : start + BLOCK]
-        part = block[: len(codes)]
-        part[:] = codes
-        products[start : start + BLOCK] = (part @ queries.T).max(axis=1)
-    return products * rows.scales  # [rows]

@@ -55,6 +55,9 @@ def _merge(backbone: onnx.ModelProto, pooling: onnx.ModelProto) -> onnx.ModelPro
     pooling = compose.add_prefix(pooling, "pooling/", rename_inputs=False, rename_outputs=False)
     pairs = [(_HIDDEN, "hidden"), (_MASK, "mask")]
     merged = compose.merge_models(backbone, pooling, io_map=pairs, outputs=["dense", "sentences"])
+    versions = {one.domain: one.version for one in merged.opset_import}  # it lists the same domain twice
+    del merged.opset_import[:]
+    merged.opset_import.extend(helper.make_opsetid(*one) for one in versions.items())
     found = {value.name for value in merged.graph.input}
     if found != set(INPUTS):
         raise BundleError(

@@ -27,16 +27,19 @@ class SearchOptions:
     k: int = 10
     candidates: int = 100
     """How many each channel proposes; every proposed paper is scored in full."""
-    lambda_: float = 0.8
+    lambda_: float = 0.7
     sparse: Sparse | None = "bm25"
     rerank: Rerank = "transport"
     rerank_weight: float = 0.2
+    """Share of the sentence match in the final score; the fused score has the rest."""
+    aspect_weight: float = 0.8
+    """The same for a search by some of a paper's sentences."""
     scope: Scope = field(default_factory=Scope)
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.candidates < 1:
             raise SettingsError("-k and --candidates are at least 1")
-        if not 0 <= self.lambda_ <= 1 or not 0 <= self.rerank_weight <= 1:
+        if not all(0 <= share <= 1 for share in (self.lambda_, self.rerank_weight, self.aspect_weight)):
             raise SettingsError("--lambda and --rerank-weight lie between 0 and 1")
 
 
@@ -47,7 +50,7 @@ def search(store: Store, query: EncodedQuery, options: SearchOptions) -> list[Hi
     found = store.complete(query, ids, options.sparse, sentences=options.rerank != "none")
     fused = fuse(found.dense, found.sparse, options.lambda_ if options.sparse else 1.0)
     matches = compare_sentences(query, found, options)
-    scores = fused if matches is None else blend(fused, matches.similarity, weight(query, options))
+    scores = fused if matches is None else blend(fused, matches.similarity, rerank_weight(query, options))
     order = rank(scores, found.ids)
     wanted = [i for i in order if found.ids[i] != query.like or options.scope.ids is not None]
     depth = len(wanted) if options.scope.ids is not None else options.k
@@ -82,9 +85,9 @@ def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOpti
     return match(query.sentence_vectors, found.sentence_vectors, options.rerank, tau=tau)
 
 
-def weight(query: EncodedQuery, options: SearchOptions) -> float:
-    """An aspect query is about its sentences alone."""
-    return 1.0 if query.aspect else options.rerank_weight
+def rerank_weight(query: EncodedQuery, options: SearchOptions) -> float:
+    """Chosen sentences are what an aspect query is about; the rest of the paper only helps to tell equals apart."""
+    return options.aspect_weight if query.aspect else options.rerank_weight
 
 
 def hits(

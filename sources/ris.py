@@ -135,7 +135,8 @@ def _dates(entry: dict[str, Any]) -> dict[str, str]:
     day = _DATE.fullmatch(given) if isinstance(given, str) else None
     if day:
         del entry["date"]
-    parts = [*takewhile(lambda part: part and part.strip("0"), (day or match).groups())] if day or match else []
+    best = day or match
+    parts = [*takewhile(lambda part: part and part.strip("0"), best.groups())] if best else []
     if day or parts[1:]:
         found["date"] = "-".join(part.zfill(2) for part in parts)
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from sciret.encoders.bundle import Bundle
+from sciret.onnx_export.export import export_bundle
+
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SIZE: dict[str, Any] = {
     "vocab_size": 64,
     "hidden_size": 32,
-    "num_hidden_layers": 2,
+    "num_hidden_layers": 1,
     "num_attention_heads": 2,
     "intermediate_size": 48,
     "max_position_embeddings": 66,
@@ -30,27 +34,40 @@ def tiny_tokenizer() -> Tokenizer:
     """Letters as wordpieces: any text becomes many tokens, so that long texts are truncated."""
     pieces = [f"{prefix}{letter}" for prefix in ("", "##") for letter in "abcdefghijklmnopqrstuvwxyz"]
     vocabulary = {piece: number for number, piece in enumerate((*SPECIAL, *pieces, ".", ","))}
-    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token=SPECIAL[1]))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     return tokenizer
 
 
-def tiny_network(architecture: str) -> PreTrainedModel:
+def tiny_network(architecture: str, **changed: int) -> PreTrainedModel:
     names = DISTILBERT if architecture == "distilbert" else {}
-    size = {names.get(name, name): value for name, value in SIZE.items()}
+    size = {names.get(name, name): value for name, value in {**SIZE, **changed}.items()}
     torch.manual_seed(0)
-    return AutoModel.from_config(CONFIG_MAPPING[architecture](**size)).eval()
+    network: PreTrainedModel = AutoModel.from_config(CONFIG_MAPPING[architecture](**size))
+    with torch.no_grad():
+        for weight in network.parameters():  # as if trained: no two alike, and large enough for texts to differ
+            weight.normal_(std=0.3)
+    return network
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path) -> Make:
+def quiet(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Exporters print, warn and configure the root logger; around a test, none of it may reach the caller."""
+    before = (logging.root.handlers[:], logging.root.level, logging.root.manager.disable)
+    yield
+    assert (logging.root.handlers, logging.root.level, logging.root.manager.disable) == before
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """A function that saves a checkpoint of an architecture and returns its folder."""
 
-    def make(architecture: str = "bert") -> Path:
-        folder = tmp_path / f"{architecture}-checkpoint"
-        tiny_network(architecture).save_pretrained(folder)
+    def make(architecture: str, **changed: int) -> Path:
+        folder = tmp_path_factory.mktemp(architecture)
+        tiny_network(architecture, **changed).save_pretrained(folder)
         tokenizer = tiny_tokenizer()
         tokenizer.enable_padding(length=8)  # encoders pad for themselves: an export must take this off
         tokenizer.enable_truncation(8)
@@ -59,3 +76,15 @@ def checkpoint(tmp_path: Path) -> Make:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def source(checkpoints: Make) -> Path:
+    return checkpoints("bert")
+
+
+@pytest.fixture(scope="session")
+def bundle(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Exported once for all tests; none of them changes it."""
+    out = tmp_path_factory.mktemp("out") / "bundle"
+    return export_bundle(str(source), out, name="tiny", licence="CC0-1.0", query_prefix="query: ", max_length=40)

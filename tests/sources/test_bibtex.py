@@ -73,7 +73,7 @@ def test_crossref_is_kept_as_it_is(read: Read) -> None:
     [
         ("@article{bad, title = {open,\n year = 2000\n}\n", "not closed before the next entry begins in line"),
         ("@article{bad, title = {A}},\n abstract = {lost}\n}\n", "a closing brace too many"),
-        ("@article{bad, title = {A} year = 2000}\n", "Expected '}', found 'year' in its line 1, column 27"),
+        ("@article{bad, title = {A} year = 2000}\n", "Expected '}' in its line 1, column 27"),
         ("@article{bad, title = }\n", "a value in braces, in quotes or in digits is missing"),
         ("@article{bad key, title = {A}}\n", "Whitespace not allowed in citekeys"),
         ("@article{, title = {A}}\n", "Empty citekeys"),

@@ -1,0 +1,62 @@
+"""TREC runs: what a search found for many queries, in the format that every evaluation tool reads."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from sciret.errors import QueryError
+from sciret.evaluation.columns import Columns, read_columns
+from sciret.hit import Hit
+
+Run: TypeAlias = dict[str, dict[str, float]]
+"""Query id to document id to score."""
+
+_NAMES = "qid Q0 docid rank score tag"
+_UNWRITABLE = re.compile(r"[\s\0\ud800-\udfff]|\A\Z")
+
+
+def write_run(path: str | Path, answers: Iterable[tuple[str, Iterable[Hit]]], tag: str) -> None:
+    """Each query's hits as they come. Scores are written in full, since tools order a run by them, not by its ranks."""
+    _check("tag", tag)
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        for qid, hits in answers:
+            _check("query id", qid)
+            for hit in hits:
+                _check("paper id", hit.paper.id)
+                file.write(f"{qid} Q0 {hit.paper.id} {hit.rank} {float(hit.score)!r} {tag}\n")
+
+
+def read_run(path: str | Path) -> Run:
+    """All of it, checked line by line. The order is that of the scores; the rank column must only be a number."""
+    run: Run = {}
+    for line in read_columns(str(path)):
+        qid, _, docid, rank, score, _ = line.expect(_NAMES)
+        if not re.fullmatch(r"-?\d+", rank):
+            raise line.refuse(f"the rank is {rank!r}, not a whole number")
+        found = run.setdefault(qid, {})
+        if docid in found:
+            raise line.refuse(f"document {docid} is listed a second time for query {qid}; remove one of the lines")
+        found[docid] = _score(score, line)
+    return run
+
+
+def _check(what: str, value: str) -> None:
+    if _UNWRITABLE.search(value):
+        raise QueryError(
+            f"the {what} {value!r} cannot stand in a TREC run: its columns are apart by white space, so give one "
+            f"that is not empty and has no white space, NUL or lone surrogate in it"
+        )
+
+
+def _score(text: str, line: Columns) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        raise line.refuse(f"the score is {text!r}, not a number") from None
+    if not math.isfinite(score):
+        raise line.refuse(f"the score is {text}: nothing can be ordered by it")
+    return score

@@ -1,0 +1,123 @@
+"""The ingest path on the real model and the embedded store: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sciret.embedded.store import EmbeddedStore
+from sciret.encoders.encoder import Encoder
+from sciret.errors import RecordError, WrongModelError
+from sciret.paper import Paper
+from sciret.retrieval.ingest import BATCH, IngestReport, ingest
+
+
+def _papers(count: int) -> list[Paper]:
+    return [Paper(id=f"p{i}", title=f"Title number {i}") for i in range(count)]
+
+
+def _run(records: list[Paper | RecordError], encoder: Encoder, store: EmbeddedStore) -> IngestReport:
+    return ingest(records, encoder, store, on_reject=lambda _: None, on_progress=lambda _: None)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    with EmbeddedStore.open(tmp_path / "papers.db", create=True) as store:
+        yield store
+
+
+def test_every_paper_is_written_once(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """Also those of a last batch that is not full."""
+    records: list[Paper | RecordError] = [*_papers(BATCH + 3)]
+    report = _run(records, encoder, empty)
+    assert (report.read, report.written, report.unchanged) == (BATCH + 3, BATCH + 3, 0)
+    assert empty.stats()["papers"] == BATCH + 3
+
+
+def test_a_second_run_encodes_only_what_changed(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """Unchanged papers are skipped by their content, not by their id."""
+    before = _papers(5)
+    _run([*before], encoder, empty)
+    report = _run([*before[:4], replace(before[4], title="Another title")], encoder, empty)
+    assert (report.written, report.unchanged) == (1, 4)
+    assert empty.get(["p4"])["p4"].paper.title == "Another title"
+
+
+def test_refused_records_are_handed_on_and_the_rest_goes_in(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """The caller gets every one of them."""
+    refused: list[RecordError] = []
+    records: list[Paper | RecordError] = [RecordError("f:1", "no title"), *_papers(2), RecordError("f:4", "no id")]
+    report = ingest(records, encoder, empty, on_reject=refused.append, on_progress=lambda _: None)
+    assert [error.where for error in refused] == ["f:1", "f:4"]
+    assert (report.read, report.written, report.rejected) == (4, 2, 2)
+
+
+def test_strict_stops_at_the_first_refusal(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """What was read before it is not lost: a run without the record finds nothing missing."""
+    records: list[Paper | RecordError] = [*_papers(2), RecordError("f:3", "no id"), Paper("late", "Late")]
+    refused: list[RecordError] = []
+    with pytest.raises(RecordError, match="f:3"):
+        ingest(records, encoder, empty, on_reject=refused.append, on_progress=lambda _: None, strict=True)
+    assert len(refused) == 1
+    assert "late" not in empty.get(["late"])
+
+
+def test_a_deleted_record_leaves_the_store(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """A tombstone of a paper that was never there is no error."""
+    _run([*_papers(2)], encoder, empty)
+    report = _run([replace(_papers(1)[0], deleted=True), Paper("never", "Never", deleted=True)], encoder, empty)
+    assert report.deleted == 1
+    assert set(empty.get(["p0", "p1", "never"])) == {"p1"}
+
+
+def test_an_interrupt_keeps_what_was_encoded_and_a_second_run_continues(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """Ctrl-C in the middle."""
+    papers = _papers(BATCH + 20)
+
+    def interrupted() -> Iterator[Paper]:
+        yield from papers[: BATCH + 10]
+        raise KeyboardInterrupt
+
+    first = ingest(interrupted(), encoder, empty, on_reject=lambda _: None, on_progress=lambda _: None)
+    assert first.interrupted
+    second = _run([*papers], encoder, empty)
+    assert not second.interrupted
+    assert first.written + second.written == len(papers)
+
+
+def test_progress_counts_only_what_the_store_acknowledged(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """At every report the papers are in the file."""
+    behind: list[int] = []
+
+    def progress(report: IngestReport) -> None:
+        stored = empty.stats()["papers"]
+        assert isinstance(stored, int)
+        behind.append(stored - report.written)
+
+    ingest([*_papers(BATCH * 2)], encoder, empty, on_reject=lambda _: None, on_progress=progress)
+    assert behind
+    assert min(behind) >= 0
+
+
+def test_another_model_is_refused_before_anything_is_read(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """A store has one model, and the records are left for a run with the right one."""
+    stored = next(iter(encoder.encode_papers(_papers(1))))
+    empty.write([replace(stored, model="f" * 64)])
+
+    def untouched() -> Iterator[Paper]:
+        pytest.fail("a record was read")
+        yield
+
+    with pytest.raises(WrongModelError):
+        ingest(untouched(), encoder, empty, on_reject=lambda _: None, on_progress=lambda _: None)
+
+
+def test_no_thread_is_left_behind(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """Neither the reading nor the writing one."""
+    before = threading.active_count()
+    _run([*_papers(3)], encoder, empty)
+    assert threading.active_count() == before
