@@ -69,7 +69,8 @@ class Corpus:
 
     def vectors(self, topics: npt.NDArray[np.int64]) -> Vector:
         noisy = self.topics[topics] + self.rng.standard_normal((len(topics), DIMS), dtype=np.float32)
-        return noisy / np.linalg.norm(noisy, axis=1, keepdims=True)  # [len(topics), d]
+        noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
+        return noisy  # [len(topics), d]
 
     def queries(self, count: int) -> Iterator[EncodedQuery]:
         """Ten words a query, as frequent as in a paper: common ones make up most of the work."""

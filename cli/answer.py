@@ -27,7 +27,7 @@ class Answer:
     model: str
     """Fingerprint of the model that made the query's vectors."""
     rerank_weight: float
-    """As used: 1 where the question is about an aspect."""
+    """As used: a question about some sentences of a paper has a weight of its own."""
     hits: list[Hit]
 
 

@@ -43,15 +43,23 @@ def progress(sources: Sequence[str]) -> Iterator[Progress]:
 
 
 class _Counts:
-    """What both displays say."""
+    """What both displays say. Reading runs ahead of the rest, so rate and share are of records that are settled."""
 
     def __init__(self) -> None:
         self.begun = perf_counter()
-        self.read = self.written = 0
+        self.read = 0
+        self.report: IngestReport | None = None
+        """The one that the ingest keeps up to date, once it has shown it."""
+
+    @property
+    def settled(self) -> int:
+        r = self.report
+        return 0 if r is None else r.written + r.unchanged + r.deleted + r.rejected
 
     def __str__(self) -> str:
-        rate = self.read / max(perf_counter() - self.begun, 1e-3)
-        return f"{self.read:,} read, {self.written:,} written, {rate:.1f} papers/s"
+        written = 0 if self.report is None else self.report.written
+        rate = self.settled / max(perf_counter() - self.begun, 1e-3)
+        return f"{self.read:,} read, {written:,} written, {rate:.1f} papers/s"
 
 
 class Lines:
@@ -62,13 +70,12 @@ class Lines:
         self._last = self._counts.begun
 
     def watch(self, records: Iterable[Paper | RecordError]) -> Iterator[Paper | RecordError]:
-        for record in records:
-            self._counts.read += 1
+        for self._counts.read, record in enumerate(records, start=1):
             self._tell()
             yield record
 
     def update(self, report: IngestReport) -> None:
-        self._counts.written = report.written
+        self._counts.report = report
         self._tell()
 
     def _tell(self) -> None:
@@ -83,17 +90,16 @@ class Bar:
     def __init__(self, bar: RichProgress, total: int | None) -> None:
         self._bar = bar
         self._counts = _Counts()
-        self._task: TaskID = bar.add_task("", total=total, counts=str(self._counts))
+        self._task: TaskID = bar.add_task("", total=total, counts=self._counts)  # read whenever it is drawn
 
     def watch(self, records: Iterable[Paper | RecordError]) -> Iterator[Paper | RecordError]:
-        for record in records:
-            self._counts.read += 1
-            self._bar.update(self._task, completed=self._counts.read, counts=str(self._counts))
+        for self._counts.read, record in enumerate(records, start=1):
+            self._bar.update(self._task, completed=self._counts.settled)
             yield record
 
     def update(self, report: IngestReport) -> None:
-        self._counts.written = report.written
-        self._bar.update(self._task, counts=str(self._counts))
+        self._counts.report = report
+        self._bar.update(self._task, completed=self._counts.settled)
 
 
 def _rich_progress() -> RichProgress:

@@ -61,7 +61,9 @@ class Paper:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, without the fields that hold nothing; `Paper.from_dict` is the way back."""
         given = asdict(self)
-        return {f.name: given[f.name] for f in fields(self) if given[f.name] not in (None, "", (), {}, False)}
+        values = ((f.name, given[f.name]) for f in fields(self))
+        # `is`, since 0 == False and a year of 0 is a year
+        return {name: value for name, value in values if value is not False and value not in (None, "", (), {})}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Paper:

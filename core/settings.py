@@ -78,7 +78,10 @@ def _field(name: str, where: str) -> str:
 def _typed(name: str, value: Any, where: str) -> Any:
     kind = _TYPES[_field(name, where)]
     try:
+        # What kind() would quietly make something of: true is 1, 2.5 is 2, and a list is its own text.
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+            raise ValueError
+        if kind is str and not isinstance(value, str):
             raise ValueError
         return kind(value)
     except (TypeError, ValueError):

@@ -2,7 +2,8 @@
 
 Each write adds a block of its own, in one place of the file, and blocks of like size are merged as they become many
 (the way of a log-structured merge tree). So a paper's postings are rewritten a few times in all, where one list a
-feature would rewrite a page of the file for each of the paper's hundred words. A search reads a row a feature and block.
+feature would rewrite a page of the file for each of the paper's hundred words. A search reads a row a feature and
+block.
 
 Why not FTS5: NN
 """

@@ -97,8 +97,9 @@ class Stored:
 def read(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Stored]:
     """Those of these papers that there are, each once, in the order given."""
     rows = connection.execute(
-        "SELECT id, num, record, dense.vectors, sentences.vectors, model, dims FROM papers JOIN records USING (num) "
-        "LEFT JOIN dense USING (num) LEFT JOIN sentences USING (num), state WHERE id IN (SELECT value FROM json_each(?))",
+        "SELECT id, num, record, dense.vectors, sentences.vectors, model, dims "
+        "FROM state, papers JOIN records USING (num) LEFT JOIN dense USING (num) LEFT JOIN sentences USING (num) "
+        "WHERE id IN (SELECT value FROM json_each(?))",
         (ids_as_json(ids),),
     )
     found = {row[0]: Stored(*row) for row in rows}

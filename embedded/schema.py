@@ -44,7 +44,7 @@ CREATE TABLE postings (
     PRIMARY KEY (block, channel, feature)) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
-"""
+"""  # noqa: S608  # names and numbers of ours, no values
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:

@@ -27,7 +27,7 @@ SELECT
     (SELECT min(year) FROM facets) AS first_year,
     (SELECT max(year) FROM facets) AS last_year,
     model, dims FROM state
-"""
+"""  # noqa: S608  # the condition's value is bound
 
 
 class EmbeddedStore:

@@ -98,7 +98,7 @@ class Vectors:
         return papers, self._exact(snapshot, papers, queries)
 
     def _exact(self, snapshot: Snapshot, nums: Integers, queries: Vector) -> Floats:
-        chosen = f"{self._stored} num IN (SELECT value FROM json_each(?)) ORDER BY num"
+        chosen = f"{self._stored} num IN (SELECT value FROM json_each(?)) ORDER BY num"  # noqa: S608
         rows = snapshot.connection.execute(chosen, (str(nums.tolist()),))
         return best_cosines([blob for _, blob in rows], queries)  # [nums]
 

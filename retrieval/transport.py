@@ -20,6 +20,7 @@ from sciret.errors import QueryError, SettingsError, StoreError
 Measure = Literal["transport", "single", "attention"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 Array: TypeAlias = npt.NDArray[np.float64]
+Floats: TypeAlias = npt.NDArray[Any]  # float32 or float64
 
 ASPECT_TAU = 0.5
 """Temperature when some sentences were chosen: those that have a near counterpart weigh most."""
@@ -28,10 +29,11 @@ WHOLE_TAU = 5000.0
 
 _REGULARISATION = 1 / 20
 _TOLERANCE = 1e-7  # of a plan's marginals, summed; the distance is then off by less than that
-_SWEEPS = 30  # real abstracts need about 3; papers that need more are few, and Newton's method finishes them
+_SWEEPS = 12  # real abstracts need about 4; papers that need many more are few, and Newton's method finishes them
 _STEPS = 100  # Newton's method needs about 10, and 30 for the strangest papers that 10,000 trials made up
 _RIDGE = 1e-14  # keeps the linear systems solvable when no path joins two groups of sentences in float64
 _PRODUCT = 200_000  # multiplications in one matrix product: OpenBLAS uses threads from 2^18 on
+_FAR = 1e30  # from a sentence that is not there: any kernel or softmax makes it 0
 _NEAR = 0.05  # squared; above it, float32 is right to 1e-6
 _CELLS = 4_000_000  # sentence pairs solved at once: bounds memory when abstracts are absurdly long
 
@@ -70,9 +72,8 @@ def match(query: Vector, papers: Sequence[Vector], measure: Measure, *, tau: flo
     _check(query, papers, measure, tau)
     distances = np.zeros(len(papers))
     for group in _groups(len(query), [len(paper) for paper in papers]):
-        padded = _distances(query, [papers[i] for i in group])  # [n, q, S], infinite where a paper has no sentence
-        weights = _weights(padded, measure, tau)
-        distances[group] = np.einsum("nqs,nqs->n", weights, np.where(np.isinf(padded), 0, padded))
+        padded = _distances(query, [papers[i] for i in group])
+        distances[group] = np.einsum("nqs,nqs->n", _weights(padded, measure, tau), padded)
     return SentenceMatches(query, papers, measure, tau, distances)
 
 
@@ -100,9 +101,9 @@ def _groups(rows: int, sizes: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _distances(query: Vector, papers: Sequence[Vector]) -> Vector:
-    """L2 distances [n, q, S], infinite where a paper has no sentence."""
+    """L2 distances [n, q, S]; to sentences that a paper does not have, farther than any weight reaches."""
     flat = np.concatenate(papers)  # [T, d], the sentences of all papers
-    rows = np.full((len(flat) + 1, len(query)), np.inf, np.float32)  # the last row is the sentence that is not there
+    rows = np.full((len(flat) + 1, len(query)), _FAR, np.float32)  # the last row is the sentence that is not there
     rows[:-1] = np.sqrt(_squared(query, flat))
     sizes = np.array([len(paper) for paper in papers])  # [n]
     sentence = np.arange(sizes.max())  # [S]
@@ -112,48 +113,51 @@ def _distances(query: Vector, papers: Sequence[Vector]) -> Vector:
 
 def _squared(query: Vector, flat: Vector) -> Vector:
     """Squared distances [T, q]. Those of near sentences again in float64: rounding would put equal ones 3e-4 apart."""
-    squared: Vector = _lengths(flat)[:, None] + _lengths(query) - 2 * _product(flat, query)
+    squared: Vector = _expanded(query, flat)
     if not np.isfinite(squared).all():
         raise StoreError("sentence vectors hold values that are not numbers: ingest these papers again")
     near = np.flatnonzero((squared < _NEAR).any(axis=1))
-    left, right = query.astype(np.float64), flat[near].astype(np.float64)
-    squared[near] = _lengths(right)[:, None] + _lengths(left) - 2 * right @ left.T
+    if near.size:
+        squared[near] = _expanded(query.astype(np.float64), flat[near].astype(np.float64))
     return np.maximum(squared, 0)
 
 
-def _lengths(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Squared lengths; vectors that a store keeps in half precision are not exactly of length 1."""
-    return np.einsum("td,td->t", vectors, vectors)  # type: ignore[no-any-return]
+def _expanded(query: Floats, flat: Floats) -> Floats:
+    """|x|² + |y|² − 2xy [T, q]. What a store keeps in half precision is not exactly of length 1.
 
-
-def _product(flat: Vector, query: Vector) -> Vector:
-    """All dot products [T, q], in blocks: OpenBLAS gives a large product to threads that spin while they wait."""
+    The product is taken in blocks: OpenBLAS gives a large one to threads, which on a busy machine spin for milliseconds.
+    """
     block = max(1, _PRODUCT // query.size)
     whole = len(flat) - len(flat) % block
     blocks = flat[:whole].reshape(-1, block, flat.shape[1]) @ query.T  # [blocks, block, q]
-    return np.concatenate([blocks.reshape(-1, len(query)), flat[whole:] @ query.T])
+    product = np.concatenate([blocks.reshape(-1, len(query)), flat[whole:] @ query.T])  # [T, q]
+    lengths = np.einsum("td,td->t", flat, flat)[:, None] + np.einsum("qd,qd->q", query, query)
+    return np.asarray(lengths - 2 * product)
 
 
-def _weights(padded: Vector, measure: Measure, tau: float) -> Array:
-    """Weights [n, q, S] of distances [n, q, S]: each paper's sum to 1, and padding has none."""
+def _weights(distances: Vector, measure: Measure, tau: float) -> Array:
+    """Weights [n, q, S] of distances [n, q, S]: each paper's sum to 1, and sentences that are not there have none."""
     if measure == "transport":
-        rows, columns = _softmax(-padded.min(axis=2) / tau), _softmax(-padded.min(axis=1) / tau)  # [n, q], [n, S]
-        return _transport(np.where(np.isinf(padded), 0, padded), rows, columns)
-    cells = padded.reshape(len(padded), -1)  # [n, q * S]
+        rows, columns = _softmax(-distances.min(axis=2) / tau), _softmax(-distances.min(axis=1) / tau)
+        return _transport(distances, rows, columns)
+    cells = distances.reshape(len(distances), -1)  # [n, q * S]
     if measure == "attention":
-        return _softmax(-cells / tau).reshape(padded.shape)
+        return _softmax(-cells / tau).reshape(distances.shape)
     best = np.zeros(cells.shape)
     best[np.arange(len(cells)), cells.argmin(axis=1)] = 1
-    return best.reshape(padded.shape)
+    return best.reshape(distances.shape)
 
 
-def _softmax(x: npt.NDArray[np.floating[Any]], axis: int = -1) -> Array:
-    powers = np.exp(x - x.max(axis=axis, keepdims=True), dtype=np.float64)
-    return powers / powers.sum(axis=axis, keepdims=True)  # type: ignore[no-any-return]
+def _softmax(x: Vector) -> Array:
+    powers = np.exp(x - x.max(axis=-1, keepdims=True), dtype=np.float64)
+    return powers / powers.sum(axis=-1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def _transport(cost: Vector, rows: Array, columns: Array) -> Array:
-    """Entropic plans [n, q, S] for costs [n, q, S] with marginals [n, q] and [n, S]. A zero marginal is padding."""
+    """Entropic plans [n, q, S] for costs [n, q, S] with marginals [n, q] and [n, S], each within the tolerance.
+
+    Costs of unit vectors are at most 2, so the kernel is at least e^-40: float64 needs no logarithms here.
+    """
     if cost.shape[1] > cost.shape[2]:  # Newton's method costs the cube of the number of rows
         return np.swapaxes(_transport(np.swapaxes(cost, 1, 2), columns, rows), 1, 2)
     kernel = np.exp(cost / np.float32(-_REGULARISATION)).astype(np.float64)  # float32 is four times as fast here
@@ -161,20 +165,16 @@ def _transport(cost: Vector, rows: Array, columns: Array) -> Array:
     plan: Array = left[:, :, None] * kernel * right[:, None, :]
     late = np.flatnonzero(error > _TOLERANCE)
     if late.size:
-        potential = np.log(np.maximum(left[late], np.finfo(np.float64).tiny))
-        plan[late] = _newton(cost[late], rows[late], columns[late], potential)
+        plan[late] = _newton(kernel[late], rows[late], columns[late], left[late])
     return plan
 
 
 def _sweep(kernel: Array, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
-    """Sinkhorn's scalings [n, q] and [n, S], and how far [n] the columns of the plan are from their marginals.
-
-    Distances of unit vectors are at most 2, so the kernel is at least e^-40: float64 needs no logarithms here.
-    """
+    """Sinkhorn's scalings [n, q] and [n, S], and how far [n] the columns of the plan are from their marginals."""
     right = columns
     for _ in range(_SWEEPS):
-        left = rows / (kernel @ right[:, :, None])[:, :, 0]
-        reached = (left[:, None, :] @ kernel)[:, 0, :]  # [n, S]
+        left = rows / _above_zero((kernel @ right[:, :, None])[:, :, 0])
+        reached = _above_zero((left[:, None, :] @ kernel)[:, 0, :])  # [n, S]
         error = np.abs(right * reached - columns).sum(axis=1)
         if error.max() <= _TOLERANCE:
             break
@@ -184,24 +184,29 @@ def _sweep(kernel: Array, rows: Array, columns: Array) -> tuple[Array, Array, Ar
     return left, right, error
 
 
-def _newton(cost: Vector, rows: Array, columns: Array, potential: Array) -> Array:
-    """Plans by Newton's method on the concave dual of the rows' potentials [m, q]; the columns always fit.
+def _newton(kernel: Array, rows: Array, columns: Array, left: Array) -> Array:
+    """Plans by Newton's method on the concave dual, whose variables are the logarithms of the rows' scalings [m, q].
 
     Sweeps creep when a little mass has to cross between far groups of sentences; this does not. The dual is
     generalised self-concordant, so steps shortened to ln(1 + r) / r, with r their range, converge from anywhere.
     """
-    scaled = cost.astype(np.float64) / _REGULARISATION
-    identity = np.eye(cost.shape[1])
+    identity = np.eye(kernel.shape[1])
     for _ in range(_STEPS):
-        share = _softmax(potential[:, :, None] - scaled, axis=1)  # [m, q, S]: where each column's mass comes from
-        plan = share * columns[:, None, :]
+        share = left[:, :, None] * kernel  # [m, q, S], then each column sums to 1: where its mass comes from
+        share /= _above_zero(share.sum(axis=1, keepdims=True))
+        plan: Array = share * columns[:, None, :]
         sums = plan.sum(axis=2)  # [m, q]
         if np.abs(rows - sums).sum(axis=1).max() <= _TOLERANCE:
             return plan
         hessian = sums[:, :, None] * identity - plan @ np.swapaxes(share, 1, 2)
         # Constant shifts change nothing, so the matrix is singular along them; 1/q removes just that.
-        system = hessian + _RIDGE * identity + 1 / len(identity)
+        system = hessian + (_RIDGE * identity + 1 / len(identity))
         step = np.linalg.solve(system, (rows - sums)[:, :, None])[:, :, 0]
-        reach = np.maximum(np.ptp(step, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        potential = potential + step * np.log1p(reach) / reach
+        reach = _above_zero(np.ptp(step, axis=1, keepdims=True))
+        left = left * np.exp(step * np.log1p(reach) / reach)
     raise ArithmeticError(f"optimal transport did not converge in {_STEPS} steps: please report these sentence vectors")
+
+
+def _above_zero(x: Array) -> Array:
+    """For divisions in which nothing is divided by nothing: of sentences that are not there."""
+    return np.maximum(x, np.finfo(np.float64).tiny)

@@ -26,7 +26,8 @@ _FIELDS = {
 }
 _VERBATIM = ("doi", "url", "file", "eprint")
 _WORD = re.compile(r"[\w:-]+")
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_AND = re.compile(" and ", re.IGNORECASE)
+_COMMA = re.compile(",")
 
 
 class _EntryError(ValueError):
@@ -87,22 +88,24 @@ def _plain(name: str, value: str) -> str:
 
 def _split_names(value: str) -> list[str]:
     """At every `and` that is not in braces; `others` stands for nobody in particular."""
-    return [name for name in _outside_braces(_AND, f" {value} ") if name.strip() and name.strip() != "others"]
+    names = _outside_braces(_AND, " ".join(value.split()))
+    return [name for name in names if name.strip() not in ("", "others")]
 
 
 def _outside_braces(separator: re.Pattern[str], value: str) -> list[str]:
-    parts, start = [], 0
+    parts, start, looked, depth = [], 0, 0, 0
     for match in separator.finditer(value):
-        before = value[start : match.start()]
-        if before.count("{") == before.count("}"):
-            parts.append(before)
+        depth += value.count("{", looked, match.start()) - value.count("}", looked, match.start())
+        looked = match.start()
+        if depth == 0:
+            parts.append(value[start : match.start()])
             start = match.end()
     return [*parts, value[start:]]
 
 
 def _name(name: str) -> str:
     """`Family, Given` and `Family, Jr, Given` to the order in which it is said."""
-    family, *others = (to_unicode(part).strip() for part in _outside_braces(re.compile(","), name))
+    family, *others = (to_unicode(part).strip() for part in _outside_braces(_COMMA, name))
     given, suffix = (others[-1] if others else ""), " ".join(others[:-1])
     return " ".join(part for part in (given, family, suffix) if part)
 

@@ -36,19 +36,19 @@ class Entry:
         """With what follows a brace that closed too early, so that it can be corrected."""
         return "".join([*self._parts, *self._after] if self.fault else self._parts)
 
-    def take(self, text: str) -> str:
-        """Add what belongs to the entry; the rest of the text."""
+    def take(self, text: str, start: int) -> int:
+        """Add what belongs to the entry from here on; where it ends."""
         pattern = _BRACES if self.closer == "}" else _BRACES_AND_END
-        for brace in pattern.finditer(text):
+        for brace in pattern.finditer(text, start):
             outermost = self._depth == (1 if self.closer == "}" else 0)
             if brace[0] == self.closer and outermost:
                 self.closed = True
                 self._depth = 0
-                self._keep(self._parts, text[: brace.end()])
-                return text[brace.end() :]
+                self._keep(self._parts, text[start : brace.end()])
+                return brace.end()
             self._depth += {"{": 1, "}": -1, ")": 0}[brace[0]]
-        self._keep(self._parts, text)
-        return ""
+        self._keep(self._parts, text[start:])
+        return len(text)
 
     def follow(self, text: str) -> None:
         """Text after the entry is a comment, unless it closes braces that nobody opened: then the entry lost a part."""
@@ -74,9 +74,9 @@ def split(lines: Iterable[Line]) -> Iterator[Entry]:
     """An `@name{` at the start of a line, or right after an entry, begins an entry whatever came before."""
     entry: Entry | None = None
     for line in lines:
-        text = line.text
-        while text:
-            if started := _started(line.number, text, entry):
+        text, at = line.text, 0
+        while at < len(text):
+            if started := _started(line.number, text, at, entry):
                 if entry:
                     yield _ended(entry, f"the next entry begins in line {line.number}")
                 entry = started
@@ -85,17 +85,17 @@ def split(lines: Iterable[Line]) -> Iterator[Entry]:
             if not line.whole:
                 entry.overflow()
             if entry.closed:
-                entry.follow(text)
+                entry.follow(text[at:])
                 break
-            text = entry.take(text)
+            at = entry.take(text, at)
     if entry:
         yield _ended(entry, "the file ends")
 
 
-def _started(number: int, text: str, current: Entry | None) -> Entry | None:
-    if start := _START.match(text):
+def _started(number: int, text: str, at: int, current: Entry | None) -> Entry | None:
+    if start := _START.match(text, at):
         return Entry(number, start[1].lower(), closer="}" if start[2] == "{" else ")")
-    stray = _STRAY.match(text)
+    stray = _STRAY.match(text, at)
     if not stray or (current and not current.closed):
         return None
     kind = stray[1].lower()  # "@comment" is one with and without braces

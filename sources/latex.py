@@ -30,7 +30,7 @@ _MARKS = {
 }
 # The braces around an accented letter may be taken in halves: all that are not escaped go in the end.
 _ACCENT = re.compile(
-    r"""\\(?:([`'^"~=.])\s*|([uvHcdbrk])(?:\s+|(?=\{)))\{?\s*(\\[ij](?![A-Za-z])\s*|[A-Za-z])(?:\s*\})?"""
+    r"""\\(?:([`'^"~=.])\s*|([uvHcdbrk])(?:\s+|(?=\{)))(?:\{\s*)?(\\[ij](?![A-Za-z])\s*|[A-Za-z])(?:\s*\})?"""
 )
 _MACRO = re.compile(r"\\([A-Za-z]+)(\s*(?=\{)|\s*)")
 _SYMBOL = re.compile(r"\{?\\([A-Za-z]+) ?\}?")

@@ -52,11 +52,10 @@ def refuse(where: str, reason: str, record: Mapping[str, Any]) -> RecordError:
 
 def refuse_raw(where: str, reason: str, raw: RawText) -> RecordError:
     """Refuse what is not a record: its text goes into the rejects file, its bytes where they are not UTF-8."""
-    data = raw.text.encode("utf-8", "surrogateescape")
-    kept: dict[str, Any] = {_RAW: raw.text}
+    kept: dict[str, Any] = {_RAW: raw.text, _FORMAT: raw.format}
     if is_not_utf8(raw.text):
-        kept = {_BASE64: base64.b64encode(data).decode("ascii")}
-    kept[_FORMAT] = raw.format
+        data = raw.text.encode("utf-8", "surrogateescape")
+        kept = {_BASE64: base64.b64encode(data).decode("ascii"), _FORMAT: raw.format}
     if raw.before:
         kept[_BEFORE] = raw.before
     if raw.columns:
@@ -86,12 +85,16 @@ def is_not_utf8(text: str) -> bool:
 
 
 def _packed(content: Mapping[str, Any]) -> str:
-    packed = json.dumps(content, ensure_ascii=False)
-    if is_not_utf8(packed):  # lone surrogates from JSON escapes: they stay escapes
-        packed = json.dumps(content)
+    packed = _json(content)
     if len(packed.encode()) > LINE_BYTES - _ROOM:
         return json.dumps({_BEGINNING: packed[:BEGINNING_BYTES]})
     return packed
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    """To be read and corrected by people, so in plain characters; only lone surrogates stay the escapes they were."""
+    text = json.dumps(content, ensure_ascii=False)
+    return json.dumps(content) if is_not_utf8(text) else text
 
 
 def is_reject(fields: Mapping[str, Any]) -> bool:
@@ -139,9 +142,7 @@ class RejectsFile:
     def write(self, error: RecordError) -> None:
         content = json.loads(error.raw) if error.raw else {}
         content[MARK] = {"where": error.where, "reason": error.reason}
-        line = json.dumps(content, ensure_ascii=False)
-        if is_not_utf8(line):
-            line = json.dumps(content)
+        line = _json(content)
         try:
             if self._file is None:
                 self._file = self._opened()

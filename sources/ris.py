@@ -37,8 +37,8 @@ class _Block:
     fault: str | None = None
     whole: bool = True
     raw: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    """One a tag: text that goes on over several lines is put together."""
+    tags: list[list[str]] = field(default_factory=list)
+    """Each with the lines that its text goes on over."""
     _size: int = 0
 
     def add(self, line: Line, tag: re.Match[str] | None) -> None:
@@ -49,9 +49,14 @@ class _Block:
             return
         self.raw.append(line.text)
         if tag:
-            self.lines.append(f"{tag[1]}  - {tag[2].strip()}")
+            self.tags.append([f"{tag[1]}  -", tag[2].strip()])
         elif line.text.strip():
-            self.lines[-1] += f" {line.text.strip()}"
+            self.tags[-1].append(line.text.strip())
+
+    @property
+    def unfolded(self) -> str:
+        """One line a tag: rispy loses track where a repeated tag goes on over several."""
+        return "\n".join(" ".join(lines) for lines in self.tags)
 
 
 def read(lines: Iterable[Line], source: str) -> Iterator[Record | RecordError]:
@@ -69,7 +74,7 @@ def read(lines: Iterable[Line], source: str) -> Iterator[Record | RecordError]:
         elif block.fault:
             yield refuse_raw(where, f"not a RIS record: {block.fault}", RawText(text, "ris"))
         else:
-            yield _record(where, parser.parse("\n".join(block.lines))[0])
+            yield _record(where, parser.parse(block.unfolded)[0])
 
 
 def _split(lines: Iterable[Line]) -> Iterator[_Block]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedIOBase
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from sciret.errors import SciretError, SettingsError
 from sciret.sources.limits import BEGINNING_BYTES, LINE_BYTES
@@ -116,9 +117,8 @@ def not_text(head: bytes) -> str | None:
 
 def _chunks(file: BinaryIO, name: str) -> Iterator[bytes]:
     """What is there, without waiting for a full chunk: a pipe may be slow."""
-    read: Callable[[int], bytes] = getattr(file, "read1")  # BinaryIO does not declare it  # noqa: B009
     try:
-        while chunk := read(_CHUNK):
+        while chunk := cast(BufferedIOBase, file).read1(_CHUNK):
             yield chunk
     except OSError as error:
         raise SciretError(f"{name}: reading stopped: {error.strerror}") from error

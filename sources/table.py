@@ -88,7 +88,7 @@ def read(
 ) -> Iterator[Record | RecordError]:
     """`columns` maps a field to the name of the column it is taken from, and wins over the usual names."""
     rows = _Rows(lines)
-    first = _first_line(rows)
+    first = _first_line(rows, source)
     if first is None:
         return
     reader = csv.reader(rows, delimiter="\t" if format == "tsv" else _sniffed(first), strict=True)
@@ -127,13 +127,14 @@ def _record(cells: Sequence[str], lines: Sequence[Line], header: _Header) -> Rec
     return Record(f"{header.source}:{lines[0].number}", fields)
 
 
-def _first_line(rows: _Rows) -> str | None:
+def _first_line(rows: _Rows, source: str) -> str | None:
     """The first line that is not blank; it stays to be read."""
-    for text in rows:
-        if text.strip():
-            rows.give_back(len(rows.taken) - 1)
-            return text
-    return None
+    try:
+        text = next((text for text in rows if text.strip()), None)
+    except csv.Error as error:
+        raise SettingsError(f"{source}: the header is not a row of column names: {error}") from None
+    rows.give_back(len(rows.taken) - 1)
+    return text
 
 
 def _sniffed(header: str) -> str:

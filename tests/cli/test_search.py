@@ -128,7 +128,18 @@ def test_parts_add_up_to_the_score(ask: Callable[..., dict[str, Any]]) -> None:
 
 def test_explanation_for_people_shows_the_sums(sciret: Sciret, filled: Path) -> None:
     """λ, weight and every part, words with shares, and the transport plan with numbers and texts."""
-    arguments = ("search", "do bees remember colours", "--store", filled, "-k", "1", "--lambda", "0.7")
+    arguments = (
+        "search",
+        "do bees remember colours",
+        "--store",
+        filled,
+        "-k",
+        "1",
+        "--lambda",
+        "0.7",
+        "--rerank-weight",
+        "0.2",
+    )
     shown = sciret(*arguments, "--explain").stdout
     (hit,) = json.loads(sciret(*arguments, "--json").stdout)["hits"]
     parts = hit["parts"]

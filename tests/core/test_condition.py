@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sciret.errors import QueryError
@@ -65,6 +65,7 @@ def test_anything_else_is_refused_with_the_reason(text: str, reason: str) -> Non
     assert str(caught.value).startswith(f"--where {text!r}: ")
 
 
+@settings(deadline=None)
 @given(st.text() | NEARLY)
 def test_no_text_breaks_the_parser(text: str) -> None:
     """It is a condition on a field there is, with a value of the field's kind, or a QueryError; never anything else."""
@@ -77,6 +78,7 @@ def test_no_text_breaks_the_parser(text: str) -> None:
     assert isinstance(condition.value, int if condition.field in NUMBERS else str)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(TEXTS), st.sampled_from(OPS), st.text(st.characters(exclude_characters="=")).map(str.strip))
 def test_what_is_written_plainly_is_read_so(field: str, op: str, value: str) -> None:
     """Whatever the value holds, but for an equals sign that would lengthen the operator."""

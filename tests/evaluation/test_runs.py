@@ -9,7 +9,7 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sciret.errors import QueryError, RecordError, SettingsError
@@ -33,6 +33,7 @@ def test_a_run_has_six_columns(tmp_path: Path) -> None:
     assert (tmp_path / "out.trec").read_text() == "q1 Q0 a 1 2.25 mine\nq1 Q0 b 2 0.5 mine\nq2 Q0 a 1 -1.0 mine\n"
 
 
+@settings(deadline=None)
 @given(run=st.dictionaries(IDS, st.dictionaries(IDS, SCORES, min_size=1, max_size=4), max_size=4))
 def test_what_is_written_is_read_again(
     run: dict[str, dict[str, float]], tmp_path_factory: pytest.TempPathFactory

@@ -23,7 +23,7 @@ def test_an_error_of_the_source_is_raised_where_the_items_are_used() -> None:
         yield 1
         raise ValueError("broken line")
 
-    seen = []
+    seen: list[int] = []
     with ReadAhead(source(), ahead=3) as items, pytest.raises(ValueError, match="broken line"):
         seen.extend(items)
     assert seen == [1]

@@ -39,3 +39,8 @@ def test_urls_keep_their_tildes() -> None:
 def test_any_text_is_converted(text: str) -> None:
     """Whatever is broken in it."""
     assert "\\" not in to_unicode(text)
+
+
+def test_runs_of_spaces_are_read_once() -> None:
+    """Nothing in a text makes the conversion look at the same place again and again: this would take hours."""
+    assert to_unicode("\\'" + " " * 300_000 + "e") == "é"

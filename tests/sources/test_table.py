@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sciret.errors import SettingsError
+from sciret.sources.limits import LINE_BYTES
 
 Read = Callable[..., tuple[list[Any], list[Any]]]
 
@@ -89,6 +90,13 @@ def test_a_cell_over_the_limit_of_csv_is_refused(read: Read) -> None:
     assert "field larger than field limit" in errors[0].reason
 
 
+def test_a_line_over_the_limit_is_one_refusal(read: Read) -> None:
+    """Only its beginning is kept, and reading goes on."""
+    papers, errors = read(f"id,title\n1,{'x' * LINE_BYTES}\n2,Two\n", "papers.csv")
+    assert [paper.id for paper in papers] == ["2"]
+    assert "longer than 16 MiB" in errors[0].reason
+
+
 def test_rows_that_are_not_utf8_are_refused(read: Read) -> None:
     """One by one: the others are read."""
     papers, errors = read("id,title\n1,Café\n2,x\n".encode("latin-1"), "papers.csv")
@@ -105,6 +113,7 @@ def test_rows_that_are_not_utf8_are_refused(read: Read) -> None:
         ("id,title\n1,x\n", {"title": "Titel"}, "has no column 'Titel'; it has 'id', 'title'"),
         ("id,title\n1,x\n", {"heading": "title"}, "no field 'heading'; there are id, title"),
         ('id,"title\n1,x\n', {}, "the header is not a row"),
+        ("id,title," + "x" * LINE_BYTES, {}, "the header is not a row of column names: the line is longer than 16 MiB"),
         ("id,title,Ort\xe9\n1,x,y\n".encode("latin-1"), {}, "the header is not UTF-8"),
     ],
 )
