@@ -13,7 +13,7 @@ from sciret.cli.access import require_open
 from sciret.cli.late_encoder import LateEncoder
 from sciret.cli.output import warn
 from sciret.cli.stores import open_store
-from sciret.errors import QueryError
+from sciret.errors import QueryError, SettingsError
 from sciret.evaluation.runs import write_run
 from sciret.hit import Hit
 from sciret.retrieval.queries import Question, ask, read_questions
@@ -98,6 +98,8 @@ def answers(
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside the path, renamed to it at the end: a run that is there is whole. A device has no such name."""
+    if not path.parent.is_dir():
+        raise SettingsError(f"--run {path}: there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
         yield path
         return

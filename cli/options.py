@@ -33,7 +33,10 @@ def model_options(command: F) -> F:
     """--model, --device and --threads: which encoder, and where it runs."""
     for option in (
         click.option(
-            "--threads", type=click.IntRange(min=0), metavar="N", help="CPU threads of the encoder; 0 means all cores."
+            "--threads",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="CPU threads of the encoder; 0 means all cores.  [SCIRET_THREADS; default: 0]",
         ),
         click.option(
             "--device",

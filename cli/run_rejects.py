@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sciret.errors import RecordError
+from sciret.errors import RecordError, SettingsError
 from sciret.sources.rejects import RejectsFile
 
 SHOWN = 3
@@ -22,6 +22,8 @@ class RunRejects:
     """
 
     def __init__(self, path: Path, sources: Sequence[str]) -> None:
+        if not path.parent.is_dir():
+            raise SettingsError(f"--rejects {path}: there is no folder {path.parent}; make it first")
         self.path = path
         self.reasons: list[str] = []
         """The first few, with file and line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +29,7 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
     if value is None:
         return None
     parts = [part.strip() for part in value.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+    if not all(re.fullmatch(r"[1-9][0-9]{0,5}", part) for part in parts):
         raise click.BadParameter(f"{value!r}: give sentence numbers from 1, separated by commas, such as 2,3")
     return tuple(int(part) for part in parts)
 
@@ -106,10 +107,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     settings = load_settings(
         {name: given[name] for name in SETTINGS}
         | {"aspect_weight": given["rerank_weight"]}
-        | ({"k": given["k"] or RUN_DEPTH} if given["queries"] else {})
+        | ({} if given["queries"] is None else {"k": given["k"] or RUN_DEPTH})
     )
     options = search_options(settings, given["where"], restricted=given["access"] == "all")
-    if given["queries"]:
+    if given["queries"] is not None:
         from sciret.cli.batch import run_batch
 
         complete = run_batch(settings, options, given["queries"], given["out"], given["tag"] or "sciret")

@@ -125,7 +125,7 @@ def _squared(query: Vector, flat: Vector) -> Vector:
 def _expanded(query: Floats, flat: Floats) -> Floats:
     """|x|² + |y|² − 2xy [T, q]. What a store keeps in half precision is not exactly of length 1.
 
-    The product is taken in blocks: OpenBLAS gives a large one to threads, which on a busy machine spin for milliseconds.
+    The product is taken in blocks: OpenBLAS gives a large one to threads, which spin when the machine is busy.
     """
     block = max(1, _PRODUCT // query.size)
     whole = len(flat) - len(flat) % block

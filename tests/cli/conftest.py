@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sciret.cli.main import cli
+from sciret.embedded.store import EmbeddedStore
 
 PAPERS = Path(__file__).parent / "papers.jsonl"
 Sciret = Callable[..., Result]
@@ -58,3 +60,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory, sciret: Sciret) -> Path:
 def store(filled: Path, tmp_path: Path) -> Path:
     """A copy, for tests that change it."""
     return Path(shutil.copy(filled, tmp_path / "papers.db"))
+
+
+@pytest.fixture
+def with_roles(store: Path) -> Path:
+    """A store in which the sentences of `bee` have the roles that a person would give them."""
+    with EmbeddedStore.open(store) as opened:
+        bee = opened.get(["bee"])["bee"]
+        opened.write([replace(bee, roles=("background", "method", "result"))])
+    return store

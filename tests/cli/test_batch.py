@@ -125,8 +125,8 @@ def test_a_tag_that_would_break_the_columns(run: Callable[..., Result], tmp_path
 def test_a_folder_that_is_not_there(run: Callable[..., Result], sciret: Sciret, filled: Path) -> None:
     run([BY_PAPER])
     result = sciret("search", "--queries", "queries.jsonl", "--run", "nowhere/out.trec", "--store", filled)
-    assert result.exit_code == 1
-    assert "nowhere/out.trec.part: No such file or directory" in result.stderr
+    assert result.exit_code == 2
+    assert "--run nowhere/out.trec: there is no folder nowhere" in result.stderr
 
 
 @pytest.fixture

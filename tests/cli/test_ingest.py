@@ -137,6 +137,7 @@ def test_records_can_delete(sciret: Sciret, store: Path, tmp_path: Path, write_j
         (["missing.jsonl"], "missing.jsonl: no such file"),
         (["-", "-"], "only once"),
         (["-", "--column", "title"], "FIELD=COLUMN"),
+        (["-", "--store", "nowhere/papers.db"], "no folder nowhere"),
         (["-", "--device", "tpu"], "'tpu' is not one of"),
         (["-", "--store", "https://example.org/papers"], "not part of this version yet"),
         (["-", "--model", "nowhere"], "no model bundle 'nowhere'"),

@@ -177,6 +177,16 @@ def test_by_some_sentences_of_a_paper(ask: Callable[..., dict[str, Any]]) -> Non
     }
 
 
+def test_by_an_aspect_of_a_paper(sciret: Sciret, with_roles: Path) -> None:
+    """The same answer as by the sentences that have this role."""
+    by_role, by_number = (
+        json.loads(sciret("search", "--like", "bee", *chosen, "--store", with_roles, "--json").stdout)
+        for chosen in (("--aspect", "method"), ("--sentences", "2"))
+    )
+    assert by_role["hits"] == by_number["hits"]
+    assert by_role["query"]["aspect"] == "method"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -216,7 +226,7 @@ def test_nothing_found_says_what_to_try(sciret: Sciret, filled: Path) -> None:
     assert json.loads(sciret("search", "x", "--where", "year>=2050", "--store", filled, "--json").stdout)["hits"] == []
 
 
-def test_text_that_starts_with_a_dash(ask: Callable[..., dict[str, Any]], sciret: Sciret, filled: Path) -> None:
+def test_text_that_starts_with_a_dash(sciret: Sciret, filled: Path) -> None:
     result = sciret("search", "--store", filled, "--json", "--", "-omics of bees")
     assert json.loads(result.stdout)["query"]["text"] == "-omics of bees"
 

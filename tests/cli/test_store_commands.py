@@ -37,12 +37,11 @@ def test_show_as_json_has_every_field(sciret: Sciret, filled: Path) -> None:
     assert shown["sentences"][0]["text"] == "Pollinators must find flowers that pay."
 
 
-def test_show_gives_each_sentence_its_role(sciret: Sciret, filled: Path) -> None:
-    """The roles of the model's classifier, which --aspect chooses by."""
-    shown = json.loads(sciret("show", "bee", "--store", filled, "--json").stdout)
-    roles = [sentence["role"] for sentence in shown["sentences"]]
-    assert set(roles) <= {"background", "objective", "method", "result", "other"}
-    assert f"  1 [{roles[0]}] " in sciret("show", "bee", "--store", filled).stdout
+def test_show_gives_each_sentence_its_role(sciret: Sciret, with_roles: Path) -> None:
+    """The roles are what --aspect chooses by."""
+    shown = json.loads(sciret("show", "bee", "--store", with_roles, "--json").stdout)
+    assert [sentence["role"] for sentence in shown["sentences"]] == ["background", "method", "result"]
+    assert "  2 [method] We trained bumblebees" in sciret("show", "bee", "--store", with_roles).stdout
 
 
 @pytest.mark.parametrize(("paper", "reason"), [("closed", "restricted"), ("later", "embargoed until 2100-01-01")])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from sciret.encoders.bundle import TOKENIZER, Bundle
-from sciret.encoders.text import CHARACTERS_PER_TOKEN, ModelInput, TextReader
+from sciret.encoders.text import CHARACTERS_PER_TOKEN, ModelInput, TextReader, split
 from sciret.errors import QueryError
 from sciret.paper import Paper
 
@@ -165,3 +165,9 @@ def test_any_text_gives_a_valid_input(
     assert (np.diff(text.rows) >= 0).all()
     assert all(0 <= start < end <= len(text.ids) for start, end in text.spans)
     assert all(before[1] <= after[0] for before, after in pairwise(text.spans))
+
+
+def test_words_that_look_like_abbreviations_end_a_sentence() -> None:
+    """Four small letters before the full stop and a capital after it; a real abbreviation has fewer."""
+    passage = split("They spent it in deep sleep. Age, as Dr. Who et al. Found, did not matter.", 1000)
+    assert passage.sentences == ("They spent it in deep sleep.", "Age, as Dr. Who et al. Found, did not matter.")

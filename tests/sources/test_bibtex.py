@@ -79,8 +79,10 @@ def test_crossref_is_kept_as_it_is(read: Read) -> None:
         ("@article{, title = {A}}\n", "Empty citekeys"),
         ("@article{bad, journal = jot}\n", "'jot' is not defined; add @string{jot = {...}}"),
         ("@article\n", "begins with @ but not like an entry"),
-        ("@article{bad, title = " + "{" * 500 + "}" * 500 + "}\n", "nested too deeply"),
-        ("@article{bad, title = {" + "x" * limits.BLOCK_CHARS + "}}\n", "longer than 1,048,576 characters"),
+        pytest.param("@article{bad, title = " + "{" * 500 + "}" * 500 + "}\n", "nested too deeply", id="deep"),
+        pytest.param(
+            "@article{bad, title = {" + "x" * limits.BLOCK_CHARS + "}}\n", "longer than 1,048,576 characters", id="long"
+        ),
         ("@article{bad, note = {no title}}\n", "title is missing"),
         ("@string{a = {x}, b}\n", "not a BibTeX entry"),
     ],

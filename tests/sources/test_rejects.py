@@ -190,3 +190,12 @@ def test_a_place_that_cannot_be_written_is_found_at_once(tmp_path: Path) -> None
     for path in (tmp_path, tmp_path / "no" / "rejects.jsonl"):
         with pytest.raises(SettingsError, match="name another file"):
             RejectsFile(path)
+
+
+def test_the_documented_lines_are_what_they_are_said_to_be(read: Read) -> None:
+    """Each line that docs/formats.md shows is refused again for the reason that stands in it."""
+    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    shown = [json.loads(line) for line in text.splitlines() if line.startswith("    {")]
+    _, errors = read(lines(*shown), "rejects.jsonl")
+    assert [error.reason for error in errors] == [line["_rejected"]["reason"] for line in shown]
+    assert len(shown) == 2

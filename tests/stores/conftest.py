@@ -20,7 +20,9 @@ from sciret.store import Channel, Store
 
 DIMS = 16
 MODEL = "a" * 64
-VOCABULARY = [f"{a}{b}" for a in ("neuro", "photo", "thermo", "hydro", "micro") for b in ("logy", "graph", "meter", "gen")]
+VOCABULARY = [
+    f"{a}{b}" for a in ("neuro", "photo", "thermo", "hydro", "micro") for b in ("logy", "graph", "meter", "gen")
+]
 
 
 class EmbeddedPlace:

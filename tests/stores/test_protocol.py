@@ -154,7 +154,7 @@ def test_another_model_is_refused_until_the_store_is_empty(store: Store, make: A
     papers = make.papers(2)
     store.write(papers)
     other = replace(make.paper("q"), model="b" * 64)
-    with pytest.raises(WrongModelError, match="aaaaaaaaaaaa.*bbbbbbbbbbbb"):
+    with pytest.raises(WrongModelError, match=r"aaaaaaaaaaaa.*bbbbbbbbbbbb"):
         store.write([other])
     with pytest.raises(WrongModelError):
         store.write([papers[0], other])
