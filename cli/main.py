@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import traceback
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn, cast
@@ -64,6 +62,8 @@ class Commands(click.Group):
 
 
 def _quit(ctx: click.Context, message: str, code: int) -> NoReturn:
+    import logging
+
     logging.getLogger("sciret.cli").debug("the error in full", exc_info=True)
     click.echo(f"sciret: {harmless(message, keep_lines=True)}", err=True)
     ctx.exit(code)
@@ -83,6 +83,8 @@ def cli(verbose: bool) -> None:
     3 some records were refused, 130 interrupted.
     """
     if verbose:
+        import logging
+
         logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
         logging.getLogger("sciret").setLevel(logging.DEBUG)
 
@@ -95,6 +97,8 @@ def main() -> None:
     try:
         cli(prog_name="sciret")
     except Exception:
+        import traceback
+
         traceback.print_exc()
         click.echo("sciret: this is a bug in sciret; please report it with the lines above", err=True)
         sys.exit(INCOMPLETE)

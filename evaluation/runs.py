@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
 from sciret.errors import QueryError
 from sciret.evaluation.columns import Columns, read_columns
 from sciret.hit import Hit
@@ -20,14 +22,18 @@ _UNWRITABLE = re.compile(r"[\s\0\ud800-\udfff]|\A\Z")
 
 
 def write_run(path: str | Path, answers: Iterable[tuple[str, Iterable[Hit]]], tag: str) -> None:
-    """Each query's hits as they come. Scores are written in full, since tools order a run by them, not by its ranks."""
+    """Each query's hits as they come."""
     _check("tag", tag)
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         for qid, hits in answers:
             _check("query id", qid)
+            score = np.float32(np.inf)
             for hit in hits:
                 _check("paper id", hit.paper.id)
-                file.write(f"{qid} Q0 {hit.paper.id} {hit.rank} {float(hit.score)!r} {tag}\n")
+                # Tools order a run by its scores, not by its ranks, and trec_eval reads them as float32: scores that
+                # would be equal there go down by the smallest step, so that our order is the one that is evaluated.
+                score = min(np.float32(hit.score), np.nextafter(score, np.float32(-np.inf)))
+                file.write(f"{qid} Q0 {hit.paper.id} {hit.rank} {score} {tag}\n")
 
 
 def read_run(path: str | Path) -> Run:

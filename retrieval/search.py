@@ -80,8 +80,10 @@ def channels(query: EncodedQuery, options: SearchOptions) -> list[Channel]:
 def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOptions) -> SentenceMatches | None:
     if options.rerank == "none" or query.sentence_vectors is None or not found.ids:
         return None
-    # A typed text is an aspect too: a paper need not answer it with every sentence.
-    tau = WHOLE_TAU if query.like is not None and not query.aspect else ASPECT_TAU
+    # A typed text is an aspect too: a paper need not answer it with every sentence. And attention that hot would be
+    # no attention at all, but the mean.
+    whole = query.like is not None and not query.aspect and options.rerank == "transport"
+    tau = WHOLE_TAU if whole else ASPECT_TAU
     return match(query.sentence_vectors, found.sentence_vectors, options.rerank, tau=tau)
 
 

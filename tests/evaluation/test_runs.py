@@ -19,7 +19,7 @@ from sciret.paper import Paper
 
 Write = Callable[[str, str], Path]
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
-SCORES = st.floats(allow_nan=False, allow_infinity=False)
+SCORES = st.floats(-1e9, 1e9)
 
 
 def hits(scores: dict[str, float]) -> Sequence[Hit]:
@@ -38,13 +38,24 @@ def test_a_run_has_six_columns(tmp_path: Path) -> None:
 def test_what_is_written_is_read_again(
     run: dict[str, dict[str, float]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Exactly, scores included, and ir-measures reads the same."""
+    """Every paper in its order, with its score as near as float32 comes, and ir-measures reads the same."""
     path = tmp_path_factory.mktemp("runs") / "out.trec"
-    write_run(path, [(qid, hits(scores)) for qid, scores in run.items()], "tag")
-    assert read_run(path) == run
+    ranked = {qid: dict(sorted(scores.items(), key=lambda item: -item[1])) for qid, scores in run.items()}
+    write_run(path, [(qid, hits(scores)) for qid, scores in ranked.items()], "tag")
+    found = read_run(path)
+    assert {qid: list(scores) for qid, scores in found.items()} == {qid: list(s) for qid, s in ranked.items() if s}
+    for qid, scores in found.items():
+        assert list(scores.values()) == pytest.approx(list(ranked[qid].values()), rel=1e-5, abs=1e-30)
     rows = ir_measures.read_trec_run(str(path))  # type: ignore[no-untyped-call]  # theirs has no annotations
     theirs = {(row.query_id, row.doc_id): row.score for row in rows}
-    assert theirs == {(qid, docid): score for qid, scores in run.items() for docid, score in scores.items()}
+    assert theirs == {(qid, docid): score for qid, scores in found.items() for docid, score in scores.items()}
+
+
+def test_equal_scores_keep_our_order_where_tools_would_change_it(tmp_path: Path) -> None:
+    """trec_eval rounds to float32 and puts the larger id first among equals."""
+    write_run(tmp_path / "out.trec", [("q", hits({"a": 0.5 + 1e-10, "b": 0.5, "c": 0.5}))], "tag")
+    scores = [np.float32(score) for score in read_run(tmp_path / "out.trec")["q"].values()]
+    assert scores == sorted(set(scores), reverse=True)
 
 
 @pytest.mark.parametrize("bad", ["", "two words", "tab\there", "line\n", "no\u00a0break", "nul\0", "lone\ud800"])

@@ -91,6 +91,7 @@ def write(store: Store, *papers: Paper) -> None:
         ("keywords=a", {"p0"}),
         ("references=", {"p0", "p1", "p2"}),
         ("date>=2001-05", {"p1"}),
+        ("source=STRASSE", {"p2"}),
         ("id=P2", {"p2"}),
         ("title=ANYTHING goes", {"p0"}),
     ],
@@ -100,7 +101,7 @@ def test_conditions_mean_what_they_say(store: Store, condition: str, expected: s
         store,
         Paper("p0", "Anything goes", authors=("Åsa Öberg", "B"), year=1999, venue="Nature", keywords=("a", "b")),
         Paper("p1", "Anything else", year=2001, date="2001-05-02", venue="NATURE", keywords=("a, b",)),
-        Paper("p2", "Anything"),
+        Paper("p2", "Anything", source="Straße"),
     )
     assert found(store, Condition.parse(condition)) == expected
 
