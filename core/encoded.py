@@ -43,10 +43,16 @@ class EncodedQuery:
     model: str
     dense: Vector | None = None  # [d]
     sentences: tuple[str, ...] = ()
-    sentence_vectors: Vector | None = None  # [S, d], only the chosen ones of an aspect query
+    """The query's sentences, or the chosen ones of a paper."""
+    sentence_vectors: Vector | None = None  # [S, d]
     tokens: Mapping[str, float] = field(default_factory=dict)
     keyphrases: Mapping[str, float] = field(default_factory=dict)
     like: str | None = None
     """Id of the paper that is the query; it is never its own hit unless it is asked for as a candidate."""
-    aspect: bool = False
-    """Some of the paper's sentences were chosen: the search is for that aspect, not for the whole paper."""
+    chosen: tuple[int, ...] = ()
+    """1-based numbers of the paper's sentences that were chosen; none: the whole text or paper is the query."""
+
+    @property
+    def aspect(self) -> bool:
+        """Some of a paper's sentences were chosen: the search is for that aspect, not for the whole paper."""
+        return bool(self.chosen)

@@ -13,7 +13,7 @@ class SentenceMatch:
     """One cell of the transport plan: how much of the query's sentence is moved to the paper's, and how far."""
 
     query_sentence: int
-    """1-based; for a text query that is one sentence, always 1."""
+    """1-based, in the text or in the paper that is the query."""
     paper_sentence: int
     """1-based position in the abstract."""
     query_text: str

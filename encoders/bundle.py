@@ -46,7 +46,7 @@ class Bundle:
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
-        return tuple(p for p in ("fp32", "int8") if GRAPHS[p] in self.files)  # type: ignore[misc]
+        return tuple(p for p in ("fp32", "int8") if GRAPHS[p] in self.files)
 
     def path(self, name: str) -> Path:
         return self.folder / name

@@ -23,18 +23,19 @@ def paper_as_query(paper: EncodedPaper, sentences: Sequence[int] = (), roles: Co
     if sentences and roles:
         raise QueryError(f"paper {paper.paper.id!r}: choose sentences by number or by aspect, not by both")
     chosen = _by_role(paper, roles) if roles else _by_number(paper, sentences)
-    texts = tuple(paper.sentences[i] for i in chosen) if chosen else paper.sentences
+    rows = chosen or list(range(len(paper.sentences)))
     vectors = paper.sentence_vectors
+    texts = tuple(paper.sentences[i] for i in rows)
     return EncodedQuery(
         text=" ".join(texts) if chosen else paper.paper.text,
         model=paper.model,
         dense=paper.dense,
         sentences=texts,
-        sentence_vectors=vectors[chosen] if chosen and vectors is not None else vectors,
+        sentence_vectors=None if vectors is None else vectors[rows],
         tokens=paper.tokens,
         keyphrases=paper.keyphrases,
         like=paper.paper.id,
-        aspect=bool(chosen),
+        chosen=tuple(i + 1 for i in chosen),
     )
 
 

@@ -49,7 +49,7 @@ def _sentence_matches(
     for row, column in zip(*np.unravel_index(heaviest, plan.mass.shape), strict=True):
         if plan.mass[row, column] > 0:
             yield SentenceMatch(
-                query_sentence=int(row) + 1,
+                query_sentence=query.chosen[row] if query.aspect else int(row) + 1,
                 paper_sentence=int(column) + 1,
                 query_text=query.sentences[row],
                 paper_text=paper.sentences[column],

@@ -58,6 +58,7 @@ def ingest(
     if store.model not in (None, encoder.model):
         raise WrongModelError("the store", store.model or "", encoder.model)
     report = IngestReport(started=perf_counter())
+    on_progress(report)
     # One thread owns the store, so that any Store will do, whatever it says about threads.
     with ThreadPoolExecutor(1, "store") as keeper:
         writer = _Writer(keeper, store, report, on_progress)

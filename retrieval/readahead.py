@@ -12,6 +12,9 @@ T = TypeVar("T")
 _POLL = 0.2
 """Seconds between looks at whether the other side is still there; only waited for when a queue is full or empty."""
 
+_PATIENCE = 2.0
+"""Seconds that a source gets to come back from what it is doing when it is no longer needed."""
+
 
 class ReadAhead(Generic[T]):
     """`with ReadAhead(source, ahead=n) as items`: an error of the source is raised where the items are used."""
@@ -32,7 +35,8 @@ class ReadAhead(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stop.set()
-        self._thread.join()
+        # A source that waits for input, such as an open stdin, cannot be told: the thread then ends with the process.
+        self._thread.join(_PATIENCE)
 
     def _run(self) -> None:
         try:

@@ -6,9 +6,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
+from io import RawIOBase
 from itertools import chain
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from sciret.errors import SciretError, SettingsError
 from sciret.sources.limits import BEGINNING_BYTES, LINE_BYTES
@@ -100,10 +100,12 @@ class Lines:
 def open_lines(name: str) -> Iterator[Lines]:
     """The lines of a file, or of stdin for `-`."""
     if name == "-":
-        yield Lines(_chunks(sys.stdin.buffer, "stdin"))
+        # Without its buffer: a thread that waits in a buffer's read holds a lock that Ctrl-C could not get past.
+        stdin: Any = sys.stdin.buffer
+        yield Lines(_chunks(getattr(stdin, "raw", stdin), "stdin"))
         return
     try:
-        file = open(name, "rb")  # noqa: SIM115 (only opening it may be reported as such)
+        file = open(name, "rb", buffering=0)  # noqa: SIM115 (only opening it may be reported as such)
     except OSError as error:
         raise SettingsError(f"{name}: cannot be read: {error.strerror}") from error
     with file:
@@ -115,10 +117,10 @@ def not_text(head: bytes) -> str | None:
     return next((what for magic, what in _NOT_TEXT.items() if head.startswith(magic)), None)
 
 
-def _chunks(file: BinaryIO, name: str) -> Iterator[bytes]:
+def _chunks(file: RawIOBase, name: str) -> Iterator[bytes]:
     """What is there, without waiting for a full chunk: a pipe may be slow."""
     try:
-        while chunk := cast(BufferedIOBase, file).read1(_CHUNK):
+        while chunk := file.read(_CHUNK):
             yield chunk
     except OSError as error:
         raise SciretError(f"{name}: reading stopped: {error.strerror}") from error

@@ -26,7 +26,7 @@ def test_whole_paper() -> None:
     query = paper_as_query(PAPER)
     assert query.text == "Dunes\nOld. Aim. How. Found."
     assert query.sentences == PAPER.sentences
-    assert query.sentence_vectors is PAPER.sentence_vectors
+    np.testing.assert_array_equal(query.sentence_vectors, PAPER.sentence_vectors)
     assert (query.like, query.aspect, query.model, query.tokens) == ("p7", False, "m", {"dune": 1.0})
 
 
