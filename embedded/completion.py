@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -45,5 +46,6 @@ def _sentence_vectors(papers: Sequence[Stored]) -> tuple[Vector, ...]:
     if not papers or not papers[0].dims:
         return tuple(np.empty((0, 0), np.float32) for _ in papers)
     blobs = [paper.sentence_vectors or b"" for paper in papers]
-    ends = np.cumsum([len(blob) for blob in blobs]) // (FP16.itemsize * papers[0].dims)
-    return tuple(np.split(to_vectors(b"".join(blobs), papers[0].dims), ends[:-1]))  # n of [S_i, d]
+    matrix = to_vectors(b"".join(blobs), papers[0].dims)  # [sum of S_i, d]
+    ends = accumulate((len(blob) // (FP16.itemsize * papers[0].dims) for blob in blobs), initial=0)
+    return tuple(matrix[start:end] for start, end in pairwise(ends))  # n of [S_i, d]

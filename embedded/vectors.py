@@ -1,8 +1,8 @@
 """The k papers whose best vector comes nearest to a query: exact, and in memory at a quarter of the float32 size.
 
-Every row is held as int8 with its own scale and the norm of what the coding lost. By Cauchy and Schwarz that norm
-bounds the error of a coded cosine, so papers whose upper bound stays below the k-th best lower bound cannot be among
-the k best. Only the few that remain are read from the file as they were stored and ranked by their exact cosines.
+Every row is held as int8 with a scale of its own. A code is off by at most half a step, which by Cauchy and Schwarz
+bounds the error of a coded cosine: papers whose upper bound stays below the k-th best lower bound cannot be among the
+k best. Only the few hundred that remain are read from the file as they were stored and ranked by their exact cosines.
 Dense vectors are the case of one row a paper, sentence vectors that of several.
 """
 
@@ -19,7 +19,7 @@ from sciret.embedded.catalogue import Catalogue, Floats, Integers, Mask, Snapsho
 from sciret.embedded.records import FP16, to_vectors
 from sciret.encoded import Vector
 
-READ = 1024
+READ = 256
 """Papers decoded at once while loading."""
 BLOCK = 1024
 """Rows scored at once: as float32 they stay in the processor's cache."""
@@ -34,14 +34,12 @@ class Rows:
     nums: Integers  # [rows] the paper of each row, ascending
     codes: npt.NDArray[np.int8]  # [rows, d]
     scales: Vector  # [rows] what a code of 1 stands for
-    errors: Vector  # [rows] L2 norm of what the codes leave out
 
     @classmethod
     def code(cls, nums: Integers, vectors: Vector) -> Rows:
         scales = np.abs(vectors).max(axis=1, initial=1e-9) / 127
-        codes = np.rint(vectors / scales[:, None])
-        errors = np.linalg.norm(vectors - codes * scales[:, None], axis=1)
-        return cls(nums, codes.astype(np.int8), scales, errors)
+        steps = vectors / scales[:, None]
+        return cls(nums, np.rint(steps, out=steps).astype(np.int8), scales)
 
     @classmethod
     def join(cls, parts: Sequence[Rows]) -> Rows:
@@ -49,11 +47,10 @@ class Rows:
             np.concatenate([part.nums for part in parts]),
             np.concatenate([part.codes for part in parts]),
             np.concatenate([part.scales for part in parts]),
-            np.concatenate([part.errors for part in parts]),
         )
 
     def only(self, kept: Mask) -> Rows:
-        return Rows(self.nums[kept], self.codes[kept], self.scales[kept], self.errors[kept])
+        return Rows(self.nums[kept], self.codes[kept], self.scales[kept])
 
     @cached_property
     def starts(self) -> Integers:
@@ -87,11 +84,11 @@ class Vectors:
         if not len(starts):
             return np.empty(0, np.int64), np.empty(0)
         cosines = self._rows.cosines(queries)
-        slack = self._rows.errors * np.linalg.norm(queries, axis=1).max() + SLACK
+        half_step = self._rows.scales / 2 * np.sqrt(queries.shape[1])  # [rows] L2 norm, at most
+        slack = half_step * np.linalg.norm(queries, axis=1).max() + SLACK
         papers = self._rows.nums[starts]
         outside = ~admitted[snapshot.catalogue.positions[papers]]
-        lower = np.maximum.reduceat(cosines - slack, starts)  # [papers]
-        upper = np.maximum.reduceat(cosines + slack, starts)
+        lower, upper = _highest(cosines - slack, starts), _highest(cosines + slack, starts)  # [papers]
         lower[outside] = upper[outside] = -np.inf
         floor = np.partition(lower, -k)[-k] if k < len(papers) else -np.inf
         papers = papers[(upper >= floor) & ~outside]
@@ -131,6 +128,11 @@ def best_cosines(blobs: Sequence[bytes], queries: Vector) -> Floats:
     cosines = np.max([(rows * query).sum(axis=1) for query in queries], axis=0)  # [rows]
     counts = _counts(blobs, queries.shape[1])
     return np.maximum.reduceat(cosines, np.cumsum(counts) - counts)  # [papers]
+
+
+def _highest(values: Vector, starts: Integers) -> Vector:
+    """Of each paper's rows."""
+    return values if len(starts) == len(values) else np.maximum.reduceat(values, starts)  # [papers]
 
 
 def _counts(blobs: Sequence[bytes], dims: int) -> Integers:
