@@ -27,15 +27,13 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """Each kill leaves the state before or after the step under way, and the next run goes on from there."""
     path, chance = tmp_path / "killed.db", random.Random(11)
     state: dict[str, str] = {}
-    steps_seen = 0
     for _ in range(KILLS):
-        lines = _kill_after(chance.randrange(1, 12), chance.uniform(0, 0.012), path)
-        steps_seen += len(lines)
+        lines = _kill_after(chance.randrange(1, 30), chance.uniform(0, 0.012), path)
         state, pending = _replay(lines, state)
         stored = _stored(path)
         assert stored in (state, _after(state, pending))
         state = stored
-    assert steps_seen > 2 * KILLS, "the writer was killed before it had written anything"
+    assert len(state) > 500, "the kills came before anything was written"
     undisturbed = tmp_path / "undisturbed.db"
     for file in (path, undisturbed):
         subprocess.run([sys.executable, WRITER, file, str(STEPS)], check=True, stdout=subprocess.DEVNULL)
