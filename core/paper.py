@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 Access = Literal["open", "embargoed", "restricted", "metadata_only"]
@@ -60,8 +60,7 @@ class Paper:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, without the fields that hold nothing; `Paper.from_dict` is the way back."""
-        given = asdict(self)
-        values = ((f.name, given[f.name]) for f in fields(self))
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
         # `is`, since 0 == False and a year of 0 is a year
         return {name: value for name, value in values if value is not False and value not in (None, "", (), {})}
 

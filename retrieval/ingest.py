@@ -62,14 +62,14 @@ def ingest(
     # One thread owns the store, so that any Store will do, whatever it says about threads.
     with ThreadPoolExecutor(1, "store") as keeper:
         writer = _Writer(keeper, store, report, on_progress)
-        with ReadAhead(_fresh(records, keeper, store, report, on_reject, strict), ahead=2 * BATCH) as papers:
-            try:
+        try:
+            with ReadAhead(_fresh(records, keeper, store, report, on_reject, strict), ahead=2 * BATCH) as papers:
                 for encoded in encoder.encode_papers(papers):
                     writer.add(encoded)
-            except KeyboardInterrupt:
-                report.interrupted = True
-            finally:
-                writer.flush()
+        except KeyboardInterrupt:
+            report.interrupted = True
+        finally:
+            writer.flush()
     report.ended = perf_counter()
     return report
 
@@ -85,8 +85,11 @@ def _fresh(
     """The papers that need encoding. Runs in the reading thread."""
     stream = iter(records)
     while batch := list(islice(stream, BATCH)):
-        report.read += len(batch)
-        papers = list(_accepted(batch, report, on_reject, strict))
+        papers, refused = _sort(batch, strict)
+        report.read += len(papers) + len(refused)
+        report.rejected += len(refused)
+        for error in refused:
+            on_reject(error)
         gone = [paper.id for paper in papers if paper.deleted]
         if gone:
             report.deleted += keeper.submit(store.delete, gone).result()
@@ -95,19 +98,22 @@ def _fresh(
         changed = [paper for paper in living if known.get(paper.id) != paper.content_hash]
         report.unchanged += len(living) - len(changed)
         yield from changed
+        if strict and refused:
+            raise refused[0]
 
 
-def _accepted(
-    batch: list[Paper | RecordError], report: IngestReport, on_reject: Callable[[RecordError], None], strict: bool
-) -> Iterator[Paper]:
+def _sort(batch: list[Paper | RecordError], strict: bool) -> tuple[list[Paper], list[RecordError]]:
+    """What is accepted and what is refused; nothing that comes after a refusal when that ends the ingest."""
+    papers: list[Paper] = []
+    refused: list[RecordError] = []
     for record in batch:
         if isinstance(record, Paper):
-            yield record
-            continue
-        report.rejected += 1
-        on_reject(record)
-        if strict:
-            raise record
+            papers.append(record)
+        else:
+            refused.append(record)
+            if strict:
+                break
+    return papers, refused
 
 
 class _Writer:

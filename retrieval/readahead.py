@@ -17,7 +17,10 @@ _PATIENCE = 2.0
 
 
 class ReadAhead(Generic[T]):
-    """`with ReadAhead(source, ahead=n) as items`: an error of the source is raised where the items are used."""
+    """`with ReadAhead(source, ahead=n) as items`: an error of the source ends the items, and is raised with the block.
+
+    So what came before the error is used in full first.
+    """
 
     def __init__(self, source: Iterable[T], *, ahead: int) -> None:
         self._source = source
@@ -37,6 +40,8 @@ class ReadAhead(Generic[T]):
         self._stop.set()
         # A source that waits for input, such as an open stdin, cannot be told: the thread then ends with the process.
         self._thread.join(_PATIENCE)
+        if kind is None and self._error is not None:
+            raise self._error
 
     def _run(self) -> None:
         try:
@@ -65,6 +70,4 @@ class ReadAhead(Generic[T]):
                 yield self._items.get(timeout=0 if done else _POLL)
             except Empty:
                 if done:
-                    break
-        if self._error is not None:
-            raise self._error
+                    return

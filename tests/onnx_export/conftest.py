@@ -45,7 +45,8 @@ def tiny_network(architecture: str, **changed: int) -> PreTrainedModel:
     names = DISTILBERT if architecture == "distilbert" else {}
     size = {names.get(name, name): value for name, value in {**SIZE, **changed}.items()}
     torch.manual_seed(0)
-    network: PreTrainedModel = AutoModel.from_config(CONFIG_MAPPING[architecture](**size))
+    config = CONFIG_MAPPING[architecture](**size)
+    network: PreTrainedModel = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for weight in network.parameters():  # as if trained: no two alike, and large enough for texts to differ
             weight.normal_(std=0.3)
@@ -72,7 +73,8 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Make:
         tokenizer.enable_padding(length=8)  # encoders pad for themselves: an export must take this off
         tokenizer.enable_truncation(8)
         tokens = {f"{name[1:-1].lower()}_token": name for name in SPECIAL}
-        PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens).save_pretrained(folder)
+        fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)  # type: ignore[no-untyped-call]
+        fast.save_pretrained(folder)
         return folder
 
     return make

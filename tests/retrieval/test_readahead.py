@@ -16,17 +16,23 @@ def test_items_come_in_order_and_all_of_them() -> None:
         assert list(items) == list(range(1000))
 
 
-def test_an_error_of_the_source_is_raised_where_the_items_are_used() -> None:
-    """After the items that came before it."""
+def test_an_error_of_the_source_comes_after_everything_before_it_was_used() -> None:
+    """The items end, and the error is raised where the block ends."""
 
     def source() -> Iterator[int]:
         yield 1
         raise ValueError("broken line")
 
     seen: list[int] = []
-    with ReadAhead(source(), ahead=3) as items, pytest.raises(ValueError, match="broken line"):
-        seen.extend(items)
-    assert seen == [1]
+
+    def use() -> None:
+        with ReadAhead(source(), ahead=3) as items:
+            seen.extend(items)
+            seen.append(2)
+
+    with pytest.raises(ValueError, match="broken line"):
+        use()
+    assert seen == [1, 2]
 
 
 def test_it_reads_no_further_ahead_than_it_may() -> None:
