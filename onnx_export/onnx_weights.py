@@ -19,6 +19,7 @@ Arrays = Mapping[str, npt.NDArray[np.float32]]
 
 HEAD_DIMS = (64, 32, 128)
 TOLERANCE = 1e-4
+_PREFIXES = ("embeddings.", "encoder.")
 _WORDS = "embeddings.word_embeddings.weight"
 _LAST = "encoder.layer.{}.output.LayerNorm.weight"
 
@@ -37,7 +38,8 @@ def bert_from_onnx(path: Path) -> BertModel:
             f"{path.name}: no weights under BERT's names in this ONNX file. "
             f"Export from the model's transformers folder or hub name instead."
         )
-    named = {name: array for name, array in kept.items() if name.startswith(("embeddings.", "encoder."))}
+    # Some exporters keep more under these prefixes, such as the position ids 0 to 511, which are no weights.
+    named = {name: kept[name] for name in kept if name.startswith(_PREFIXES) and name.endswith((".weight", ".bias"))}
     weights = {**named, **dict(_dense_layers(graph, kept))}
     for head_dims in HEAD_DIMS:
         network = _network(weights, head_dims, path)
