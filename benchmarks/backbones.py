@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sciret.encoded import Vector
 from sciret.encoders.encoder import Encoder
 from sciret.evaluation.measures import MEASURES, measure
 from sciret.evaluation.qrels import Qrels, read_qrels
@@ -45,15 +46,21 @@ def evaluate(encoder: Encoder, collection: Path) -> tuple[float, float]:
     qrels = read_qrels(collection / "qrels.tsv")
     papers = [Paper(row["id"], row["title"], row["abstract"] or "") for row in rows(collection / "corpus.jsonl.gz")]
     start = time.perf_counter()
-    vectors = np.stack([encoded.dense for encoded in encoder.encode_papers(papers)])  # [n, d]
+    vectors = np.stack([given(encoded.dense) for encoded in encoder.encode_papers(papers)])  # [n, d]
     rate = len(papers) / (time.perf_counter() - start)
     ids = [paper.id for paper in papers]
     run = {
-        row["id"]: best(ids, vectors @ encoder.encode_query(row["text"]).dense)
+        row["id"]: best(ids, vectors @ given(encoder.encode_query(row["text"]).dense))
         for row in rows(collection / "queries.jsonl.gz")
         if row["id"] in qrels
     }
     return ndcg(qrels, run), rate
+
+
+def given(vector: Vector | None) -> Vector:
+    if vector is None:
+        raise SystemExit("a bundle without document vectors has no place in this comparison")
+    return vector
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import torch
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
@@ -41,6 +42,17 @@ class Checkpoint:
 
 def load_checkpoint(source: str) -> Checkpoint:
     """Read a transformers folder, a `.onnx` file with its tokenizer beside it, an archive of both, or a hub name."""
+    checkpoint = _load(source)
+    words, known = checkpoint.tokenizer.get_vocab_size(), checkpoint.network.get_input_embeddings().num_embeddings
+    if words > known:
+        raise BundleError(
+            f"{source}: the tokenizer has {words} tokens, but the network has embeddings for {known}: "
+            f"they do not belong together. Give network and tokenizer of the same checkpoint."
+        )
+    return checkpoint
+
+
+def _load(source: str) -> Checkpoint:
     path = Path(source)
     if path.suffix in ARCHIVES and path.is_file():
         with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +67,7 @@ def load_checkpoint(source: str) -> Checkpoint:
 def _from_transformers(source: str) -> Checkpoint:
     try:
         with silence():
-            network = AutoModel.from_pretrained(source, attn_implementation="eager")
+            network = AutoModel.from_pretrained(source, attn_implementation="eager", dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -65,7 +77,9 @@ def _from_transformers(source: str) -> Checkpoint:
         ) from error
     if not tokenizer.is_fast:
         raise BundleError(f"{source}: its tokenizer has no fast version (tokenizer.json), which encoders need")
-    provenance = {"source": Path(source).name if Path(source).exists() else source}
+    if network.config.is_encoder_decoder:
+        raise BundleError(f"{source}: a {network.config.model_type} has a decoder; give an encoder, such as a BERT")
+    provenance = {"source": Path(source).resolve().name if Path(source).exists() else source}
     if revision := getattr(network.config, "_commit_hash", None):
         provenance["revision"] = revision
     return Checkpoint(network.eval(), _plain(tokenizer.backend_tokenizer), provenance["source"], provenance)

@@ -9,6 +9,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from sciret.errors import BundleError
 from sciret.onnx_export.silence import silence
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ class PooledEncoder(nn.Module):
 def export_encoder(encoder: PooledEncoder, path: Path) -> None:
     """Write the graph `input_ids, attention_mask, spans -> dense, sentences`."""
     ids = torch.ones(_BATCH, _LENGTH, dtype=torch.int64)
-    _export(encoder, INPUTS, ids, path)
+    try:
+        _export(encoder, INPUTS, ids, path)
+    except torch.onnx.errors.OnnxExporterError as error:
+        kind = type(encoder.backbone).__name__
+        raise BundleError(f"torch's exporter cannot trace {kind} ({_first_line(error)}); try --via optimum") from error
 
 
 def export_pooling(pool: Pool, dims: int, path: Path) -> None:
@@ -81,6 +86,11 @@ def _export(module: nn.Module, inputs: tuple[str, ...], text: Tensor, path: Path
             dynamic_shapes=({0: batch, 1: length}, {0: batch, 1: length}, {0: batch, 1: sentences}),
         )
     _drop_traces(path)
+
+
+def _first_line(error: Exception) -> str:
+    """The reason that torch's exporter had; its own message is a page of advice."""
+    return str(error.__cause__ or error).strip().partition("\n")[0]
 
 
 def _drop_traces(path: Path) -> None:

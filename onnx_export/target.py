@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def put_in_place(made: Path, out: Path) -> None:
         made.rename(out)
         return
     for path in _not_described(out):
-        os.link(path, made / path.name)
+        shutil.copy2(path, made)
     with tempfile.TemporaryDirectory(dir=made.parent) as aside:
         out.rename(Path(aside, "replaced"))
         made.rename(out)

@@ -18,7 +18,9 @@ from transformers import AutoModel
 
 from sciret.encoders.bundle import Bundle, load_bundle
 from sciret.errors import BundleError, MissingExtraError, SettingsError
+from sciret.onnx_export.checkpoint import load_checkpoint
 from sciret.onnx_export.export import export_bundle
+from sciret.onnx_export.graph import PooledEncoder, export_encoder
 
 Make = Callable[..., Path]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -131,8 +133,6 @@ def test_other_architectures_by_optimum(checkpoints: Make, tmp_path: Path, archi
 
 def test_roberta_has_fewer_positions_than_embeddings(checkpoints: Make) -> None:
     """Its positions begin after the padding id; asking for all 66 would fail in the middle of an ingest."""
-    from sciret.onnx_export.checkpoint import load_checkpoint
-
     assert load_checkpoint(str(checkpoints("roberta"))).max_length == 65
     assert load_checkpoint(str(checkpoints("bert"))).max_length == 66
 
@@ -141,6 +141,28 @@ def test_refuses_a_length_that_the_network_cannot_read(source: Path, tmp_path: P
     with pytest.raises(SettingsError, match="8 to 66 tokens"):
         export_bundle(str(source), tmp_path / "bundle", max_length=67)
     assert not list(tmp_path.iterdir())
+
+
+def test_refuses_a_tokenizer_of_another_network(checkpoints: Make, tmp_path: Path) -> None:
+    """Found at once, instead of as an index error in the middle of an ingest."""
+    with pytest.raises(BundleError, match="do not belong together"):
+        export_bundle(str(checkpoints("bert", vocab_size=40)), tmp_path / "bundle")
+
+
+def test_refuses_a_network_with_a_decoder(checkpoints: Make, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="give an encoder"):
+        export_bundle(str(checkpoints("t5", num_layers=1, num_heads=2, d_model=32, d_kv=16)), tmp_path / "bundle")
+
+
+def test_points_to_the_other_route_where_torch_cannot_trace(tmp_path: Path) -> None:
+    """A network whose path depends on what it reads."""
+
+    class Unsteady(torch.nn.Module):
+        def forward(self, **inputs: torch.Tensor) -> Any:
+            raise TypeError("it depends") if inputs["input_ids"].sum() > 3 else ValueError
+
+    with pytest.raises(BundleError, match=r"cannot trace Unsteady .*--via optimum"):
+        export_encoder(PooledEncoder(Unsteady(), "cls"), tmp_path / "model.onnx")
 
 
 def test_refuses_a_source_that_is_not_there(tmp_path: Path) -> None:
