@@ -70,7 +70,8 @@ class TextReader:
             abstract = split(paper.abstract, self._characters)
         if not abstract.sentences:
             return self._read(self._paper_prefix, title)
-        if not title.text:
+        # A title that was taken from the abstract says nothing new, and read twice it weighs too much.
+        if not title.text or f"{abstract.text} ".startswith(f"{title.text} "):
             return self._read(self._paper_prefix, abstract)
         title = self._shortened(title)
         encoding = self._tokenizer.encode(self._paper_prefix + title.text, abstract.text)

@@ -171,3 +171,11 @@ def test_words_that_look_like_abbreviations_end_a_sentence() -> None:
     """Four small letters before the full stop and a capital after it; a real abbreviation has fewer."""
     passage = split("They spent it in deep sleep. Age, as Dr. Who et al. Found, did not matter.", 1000)
     assert passage.sentences == ("They spent it in deep sleep.", "Age, as Dr. Who et al. Found, did not matter.")
+
+
+def test_a_title_that_was_taken_from_the_abstract_is_not_read_twice(reader: TextReader) -> None:
+    """As `--title-from-abstract` makes them: the same input as without a title."""
+    taken = reader.read_paper(Paper("1", "Dunes migrate with the wind.", ABSTRACT))
+    without = reader.read_paper(Paper("1", "", ABSTRACT))
+    assert taken.ids.tolist() == without.ids.tolist()
+    assert taken.sentences == without.sentences
