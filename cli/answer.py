@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sciret.cli.access import require_open
 from sciret.cli.hit_record import hit_record
 from sciret.cli.late_encoder import LateEncoder
 from sciret.cli.output import print_json
@@ -33,9 +32,7 @@ class Answer:
 
 def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
     with open_store(settings.store, create=False) as store:
-        if question.like is not None:
-            require_open(store, question.like, restricted=options.scope.restricted)
-        query = encode_question(question, LateEncoder(settings), store)
+        query = encode_question(question, LateEncoder(settings), store, restricted=options.scope.restricted)
         hits = search(store, query, options)
     return Answer(question, settings, options, query.model, rerank_weight(query, options), hits)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from sciret.cli.access import require_open
 from sciret.cli.late_encoder import LateEncoder
 from sciret.cli.output import warn
 from sciret.cli.stores import open_store
@@ -82,8 +81,6 @@ def answers(
     encoder = LateEncoder(settings)
     for question in _shown(questions):
         try:
-            if question.like is not None:
-                require_open(store, question.like, restricted=options.scope.restricted)
             hits = ask(question, encoder, store, options)
         except QueryError as error:
             warn(f"query {question.id}: {error}")

@@ -29,12 +29,12 @@ def command(paper_id: str, store: str | None, access: str, as_json: bool) -> Non
     The numbers of the sentences are those that `sciret search --like p17 --sentences 2,3` takes, and their roles are
     what --aspect chooses by.
     """
-    from sciret.cli.access import require_open
     from sciret.cli.output import print_json
     from sciret.cli.stores import open_store
+    from sciret.retrieval.queries import open_paper
 
     with open_store(load_settings({"store": store}).store, create=False) as opened:
-        stored = require_open(opened, paper_id, restricted=access == "all")
+        stored = open_paper(opened, paper_id, restricted=access == "all")
     if as_json:
         print_json(paper_record(stored))
     else:

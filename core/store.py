@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, get_args
 
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.errors import QueryError
@@ -71,9 +71,6 @@ class Completed:
     """Decodes the i-th candidate's stored record; called for the hits that are shown, not for every candidate."""
 
 
-Written: TypeAlias = int
-
-
 class Store(Protocol):
     """Ids are given and returned as strings; an id that is not in the store is left out of the answer."""
 
@@ -84,8 +81,8 @@ class Store(Protocol):
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Content hash of each of these papers that the store has."""
 
-    def write(self, papers: Sequence[EncodedPaper]) -> Written:
-        """Insert or replace, all or nothing. When it returns, the papers survive a crash and are searchable."""
+    def write(self, papers: Sequence[EncodedPaper]) -> int:
+        """Insert or replace, all or nothing; how many. On return the papers survive a crash and are searchable."""
 
     def delete(self, ids: Sequence[str]) -> int:
         """Remove these papers; how many there were."""

@@ -15,7 +15,7 @@ from sciret.embedded.index import Index
 from sciret.embedded.records import dims_of, ids_as_json, read, to_row
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.errors import QueryError, WrongModelError
-from sciret.store import Channel, Completed, Scope, Sparse, Written
+from sciret.store import Channel, Completed, Scope, Sparse
 
 _FIGURES = f"""
 SELECT
@@ -62,7 +62,7 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return dict(connection.execute(known, (ids_as_json(ids),)))
 
-    def write(self, papers: Sequence[EncodedPaper]) -> Written:
+    def write(self, papers: Sequence[EncodedPaper]) -> int:
         """Of papers with the same id the last one counts."""
         latest = {paper.paper.id: paper for paper in papers}
         if not latest:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from sciret.encoded import EncodedQuery
+from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.query import ASPECTS, paper_as_query
 from sciret.errors import QueryError
 from sciret.hit import Hit
@@ -73,19 +73,31 @@ def _list(record: dict[str, Any], name: str, kind: type, where: str) -> tuple[An
     return tuple(value)
 
 
-def encode_question(question: Question, encoder: QueryEncoder, store: Store) -> EncodedQuery:
-    """A text is encoded; a paper's own stored vectors are its query, so it must be in the store."""
+def open_paper(store: Store, paper_id: str, *, restricted: bool) -> EncodedPaper:
+    """The stored paper, or an error that says why there is none to show.
+
+    What is derived from a text is kept from those who did not ask for papers that are not open.
+    """
+    stored = store.get([paper_id]).get(paper_id)
+    if stored is None:
+        raise QueryError(f"no paper {paper_id!r} in the store; `sciret search` shows the ids of what it has")
+    if not restricted and not stored.paper.is_searchable():
+        until = f" until {stored.paper.embargo_end}" if stored.paper.embargo_end else ""
+        raise QueryError(f"paper {paper_id!r} is not open ({stored.paper.access}{until}): give --access all to use it")
+    return stored
+
+
+def encode_question(question: Question, encoder: QueryEncoder, store: Store, *, restricted: bool) -> EncodedQuery:
+    """A text is encoded; a paper's own stored vectors are its query, so it must be in the store and open."""
     if question.text is not None:
         return encoder.encode_query(question.text)
-    stored = store.get([question.like or ""]).get(question.like or "")
-    if stored is None:
-        raise QueryError(f"no paper {question.like!r} in the store to search by")
+    stored = open_paper(store, question.like or "", restricted=restricted)
     return paper_as_query(stored, question.sentences, ASPECTS[question.aspect] if question.aspect else ())
 
 
 def ask(question: Question, encoder: QueryEncoder, store: Store, options: SearchOptions) -> list[Hit]:
     """Answer one question. With candidates, only those are ranked, and all of them that the store may show."""
-    query = encode_question(question, encoder, store)
+    query = encode_question(question, encoder, store, restricted=options.scope.restricted)
     if question.candidates is not None:
         options = replace(options, scope=replace(options.scope, ids=question.candidates))
     return search(store, query, options)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-import numpy as np
-
 from sciret.encoded import EncodedQuery, Vector
 from sciret.errors import SettingsError, StoreError, WrongModelError
 from sciret.hit import Hit
@@ -59,10 +57,11 @@ def search(store: Store, query: EncodedQuery, options: SearchOptions) -> list[Hi
 
 def check_model(store: Store, query: EncodedQuery) -> None:
     """Vectors of two models cannot be compared: refuse instead of answering with noise."""
-    if store.model is None:
+    stored = store.model  # read once: it is a query to the store
+    if stored is None:
         raise StoreError("the store is empty: `sciret ingest` fills it")
-    if store.model != query.model:
-        raise WrongModelError("the store", store.model, query.model)
+    if stored != query.model:
+        raise WrongModelError("the store", stored, query.model)
 
 
 def channels(query: EncodedQuery, options: SearchOptions) -> list[Channel]:
@@ -107,4 +106,4 @@ def hits(
         if matches is not None:
             parts["rerank"] = float(matches.similarity[i])
         why = explain(query, stored, found.terms, found.contributions[i], matches, i)
-        yield Hit(position, float(np.float64(scores[i])), stored.paper, parts, why)
+        yield Hit(position, float(scores[i]), stored.paper, parts, why)
