@@ -140,8 +140,9 @@ def _place(encoding: Encoding, sequence: int, starts: Ints) -> tuple[Ints, Ints]
     that of the whole input.
     """
     tokens = [i for i, of in enumerate(encoding.sequence_ids) if of == sequence]
+    offsets = encoding.offsets  # copied out of the tokenizer at each look, so looked at once
     # By its last character, because the first may be the space before the word.
-    last = np.array([encoding.offsets[i][1] - 1 for i in tokens], dtype=np.int64)
+    last = np.array([offsets[i][1] - 1 for i in tokens], dtype=np.int64)
     owner = np.searchsorted(starts, last, side="right") - 1  # [T] sentence of each token, -1 for the prefix
     read, first = np.unique(owner, return_index=True)  # [R] sentences with tokens, and the first token of each
     if read.size and read[0] < 0:
