@@ -71,7 +71,9 @@ def solvers(query: Vector, papers: Sequence[Vector]) -> dict[str, Callable[[], A
     return {
         "sciret": lambda: match(query, papers, "transport", tau=WHOLE_TAU).distances,
         "ot.sinkhorn loop": lambda: np.array([sinkhorn(*problem(query, paper)) for paper in papers]),
-        "  the same, rough": lambda: np.array([sinkhorn(*problem(query, paper), stopThr=PRECISION) for paper in papers]),
+        "  the same, rough": lambda: np.array(
+            [sinkhorn(*problem(query, paper), stopThr=PRECISION) for paper in papers]
+        ),
         "ot.batch": lambda: pot_batch([problem(query, paper) for paper in papers]),
         "ot.emd2 loop": lambda: np.array([ot.emd2(*problem(query, paper)) for paper in papers]),
     }

@@ -31,8 +31,8 @@ class Plan:
 
 
 # Dynamic int8 takes one activation scale for the whole batch: a paper's vectors would depend on its neighbours, so
-# each paper is a batch of its own. On CPUs that costs no speed (measured: batches of 4 and 8 are not faster). In fp32
-# neighbours make a difference in the last bits only, and a GPU needs batches.
+# each paper is a batch of its own, which on CPUs is about as fast. In fp32 neighbours make a difference in the last
+# bits only, and a GPU needs batches.
 PLANS: dict[Precision, Plan] = {"int8": Plan(window=1, tokens=1), "fp32": Plan(window=128, tokens=4096)}
 
 

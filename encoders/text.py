@@ -20,7 +20,7 @@ from sciret.paper import Paper
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # nupunkt takes words such as "sleep." or "code." for abbreviations. None has four small letters and is followed by a
-# capital: with this rule it misses 0.86 % instead of 1.11 % of the boundaries in 2,189 abstracts, at equal precision.
+# capital: the rule finds a fifth of the boundaries that nupunkt misses, at equal precision (benchmarks/sentences.py).
 _GLUED = re.compile(r"(?<=[a-z]{4}[.?!])\s+(?=[A-Z])")
 
 # A model that reads 512 tokens sees about 3,000 characters of English. Five times as much is never an abstract, and
