@@ -18,7 +18,7 @@ help: ## list the verbs
 	@touch $@
 
 .venv/everything: pyproject.toml | .venv/bin/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[cpu,evaluate,train,export,dev]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[cpu,evaluate,train,export,server,dev]'
 	@touch $@ .venv/runtime
 
 demo: .venv/runtime ## install, ingest the example corpus into the embedded store, search it, explain the answer

@@ -1,0 +1,133 @@
+"""A real OpenSearch on this machine, for tests and for trying out: one node or a cluster, on loopback only."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sciret.connector.artefacts import load_recipe, prepare_home
+from sciret.connector.local_java import find_java, java_version
+from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports
+from sciret.connector.local_process import cache_folder
+
+VERSIONS = ("3.6.0", "2.19.1")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """The running nodes of one cluster."""
+
+    version: str
+    folder: Path
+    nodes: Sequence[Node]
+
+    @property
+    def url(self) -> str:
+        return self.nodes[0].url
+
+    def node(self, name: str) -> Node:
+        """By its name: `node-1`, `node-2` ..."""
+        return next(node for node in self.nodes if node.name == name)
+
+    def get(self, path: str) -> Any:
+        """The JSON that a GET request brings, for looking at the server without a client."""
+        return fetch(self.url, path, self.nodes[0].login)[1]
+
+    def stop(self) -> None:
+        for node in self.nodes:
+            node.stop()
+
+
+def start_server(
+    version: str,
+    folder: Path,
+    *,
+    port: int | None = None,
+    nodes: int = 1,
+    heap: str = "256m",
+    quick: bool = True,
+    until_parent_ends: bool = True,
+) -> LocalServer:
+    """Start and wait until it answers. Data stay in the folder; the ports are free ones unless the first is given."""
+    server = LocalServer(version, folder, _nodes(prepare_runtime(version, heap, quick), folder, port, nodes))
+    if until_parent_ends:
+        atexit.register(server.stop)
+    try:
+        for node in server.nodes:
+            node.start(until_parent_ends=until_parent_ends)
+        for node in server.nodes:
+            node.wait(nodes)
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+@contextmanager
+def throwaway_server(version: str = VERSIONS[0], **options: Any) -> Iterator[LocalServer]:
+    """A server whose folder goes with it."""
+    with run_folder() as folder:
+        server = start_server(version, folder, **options)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def prepare_runtime(version: str, heap: str, quick: bool) -> Runtime:
+    recipe = load_recipe(version)
+    java = find_java(*recipe.java)
+    home = prepare_home(recipe, cache_folder() / "opensearch")
+    return Runtime(home, java, java_version(java) or 0, heap, quick)
+
+
+def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int) -> list[Node]:
+    ports = [*([port] if port else []), *free_ports(2 * count)][: 2 * count]
+    names = [f"node-{number + 1}" for number in range(count)]
+    return [
+        Node(name, folder / name, http, transport, runtime, _discovery(names, ports[count:]))
+        for name, http, transport in zip(names, ports, ports[count:], strict=False)
+    ]
+
+
+def _discovery(names: Sequence[str], transport_ports: Sequence[int]) -> dict[str, Any]:
+    if len(names) == 1:
+        return {"discovery.type": "single-node"}
+    return {
+        "discovery.seed_hosts": [f"{HOST}:{port}" for port in transport_ports],
+        "cluster.initial_cluster_manager_nodes": list(names),
+    }
+
+
+@contextmanager
+def run_folder() -> Iterator[Path]:
+    """A folder for as long as this process needs it; those that killed processes left behind are removed on the way."""
+    runs = cache_folder() / "opensearch" / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    for old in runs.iterdir():
+        _remove_if_left(old)
+    folder = Path(tempfile.mkdtemp(dir=runs))
+    folder.chmod(0o755)
+    with (folder / "in-use").open("w") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_if_left(folder: Path) -> None:
+    """The lock of a process that died is free."""
+    try:
+        with (folder / "in-use").open() as mark:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        pass
