@@ -1,0 +1,45 @@
+"""Lines of a bulk request: what to do with a document, and the document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MIMETYPE = "application/x-ndjson"
+
+
+class UnwritableError(ValueError):
+    """A document that cannot be said in JSON and UTF-8, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document of a bulk request, in bytes: it is made once, however often it is sent."""
+
+    id: str
+    data: bytes
+
+
+def index_entry(document_id: str, source: Mapping[str, Any]) -> Entry:
+    """Insert or replace the document with this id. Always by an id of ours: sent twice, it is there once."""
+    if not document_id:
+        raise UnwritableError("a document without an id")
+    action = {"index": {"_id": document_id}}
+    try:
+        text = f"{_json(action)}\n{_json(source)}\n"
+        return Entry(document_id, text.encode())
+    except UnicodeEncodeError as error:
+        found = error.object[error.start]
+        raise UnwritableError(f"a lone surrogate (U+{ord(found):04X}) in its text: half of a character") from None
+    except ValueError:  # the only one that json raises for values of JSON's types, apart from circular references
+        raise UnwritableError("a number that is not finite; JSON has none") from None
+
+
+def body(entries: Iterable[Entry]) -> bytes:
+    return b"".join(entry.data for entry in entries)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
