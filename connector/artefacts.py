@@ -121,7 +121,7 @@ def _assemble(recipe: Recipe, home: Path) -> None:
             _place(artefact, downloads / artefact.file_name, made / artefact.into)
         for name, properties in recipe.modules.items():
             _describe(made / "modules" / name, {"name": name, "version": recipe.version, **properties})
-        _make_readable(made)
+        make_readable(made)
         made.rename(home)
 
 
@@ -213,9 +213,9 @@ def _describe(folder: Path, properties: Mapping[str, str]) -> None:
     (folder / "plugin-descriptor.properties").write_text("".join(lines), encoding="utf-8")
 
 
-def _make_readable(folder: Path) -> None:
+def make_readable(folder: Path) -> None:
     """For the unprivileged user that the server runs as, whatever our umask is."""
     for place, _, files in os.walk(folder):
         Path(place).chmod(0o755)
-        for name in files:
-            (Path(place) / name).chmod(0o644)
+        for file in (Path(place) / name for name in files):
+            file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)

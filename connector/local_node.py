@@ -12,6 +12,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,12 +38,11 @@ rootLogger.appenderRef.console.ref = console
 class Runtime:
     """What all nodes of a server share."""
 
+    version: str
     home: Path
     java: Path
-    java_version: int
-    heap: str
-    quick: bool
-    """Compile for a quick start, not for a long life: what tests want."""
+    options: tuple[str, ...]
+    """Java's own: heap, compiler, modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,9 @@ class Node:
         # hold back plugins that we do not trust; its classes must be there all the same.
         jars = [*_jars(runtime.home / "lib"), *_jars(runtime.home / "locale")]
         jars += sorted((runtime.home / "agent").glob("opensearch-agent-bootstrap-*.jar"))
-        quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"] if runtime.quick else []
-        security_manager = ["-Djava.security.manager=allow"] if runtime.home.name.startswith("2.") else []
         return [
             str(runtime.java),
-            f"-Xms{runtime.heap}",
-            f"-Xmx{runtime.heap}",
-            *quick,
-            *security_manager,
+            *runtime.options,
             f"-Djava.io.tmpdir={self.folder / 'tmp'}",
             f"-XX:ErrorFile={self.folder / 'crash.txt'}",
             "-Djava.awt.headless=true",
@@ -206,14 +201,14 @@ def fetch(url: str, path: str, login: Login | None = None, method: str = "GET") 
 
 def free_ports(count: int) -> list[int]:
     """Ports that nothing listens on."""
-    found: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
-        if len(found) == count:
-            break
-        with socket.socket() as candidate:
-            try:
-                candidate.bind((HOST, port))
-            except OSError:
-                continue
-        found.append(port)
-    return found
+    return list(islice(filter(is_free, random.sample(PORTS, len(PORTS))), count))
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as candidate:
+        candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that linger are no listener
+        try:
+            candidate.bind((HOST, port))
+        except OSError:
+            return False
+    return True

@@ -59,8 +59,9 @@ def cache_folder() -> Path:
 
 
 def is_reachable(path: Path) -> bool:
-    """Whether anybody may go through all of its parents that exist."""
-    return all(place.stat().st_mode & 0o001 for place in path.absolute().parents if place.exists())
+    """Whether anybody may enter it, or run it, and go through all of its parents: those that exist."""
+    path = path.absolute()
+    return all(place.stat().st_mode & 0o001 for place in (path, *path.parents) if place.exists())
 
 
 def check_reachable(path: Path, what: str) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from sciret.connector.artefacts import load_recipe, prepare_home
-from sciret.connector.local_java import find_java, java_version
-from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports
+from sciret.connector.local_java import find_java, java_options, reachable_java
+from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free
 from sciret.connector.local_process import cache_folder
+from sciret.errors import SettingsError
 
 VERSIONS = ("3.6.0", "2.19.1")
 
@@ -40,12 +41,21 @@ class LocalServer:
         """The JSON that a GET request brings, for looking at the server without a client."""
         return fetch(self.url, path, self.nodes[0].login)[1]
 
+    def wait(self) -> None:
+        """Until every node answers and has found the others; if one does not, all are stopped."""
+        try:
+            for node in self.nodes:
+                node.wait(len(self.nodes))
+        except BaseException:
+            self.stop()
+            raise
+
     def stop(self) -> None:
         for node in self.nodes:
             node.stop()
 
 
-def start_server(
+def launch_server(
     version: str,
     folder: Path,
     *,
@@ -55,46 +65,51 @@ def start_server(
     quick: bool = True,
     until_parent_ends: bool = True,
 ) -> LocalServer:
-    """Start and wait until it answers. Data stay in the folder; the ports are free ones unless the first is given."""
-    server = LocalServer(version, folder, _nodes(prepare_runtime(version, heap, quick), folder, port, nodes))
+    """Start its processes. Data stay in the folder; ports are free ones, or begin at the one that is given."""
+    server = LocalServer(version, folder, _nodes(prepare_runtime(version, heap, quick=quick), folder, port, nodes))
     if until_parent_ends:
         atexit.register(server.stop)
-    try:
-        for node in server.nodes:
-            node.start(until_parent_ends=until_parent_ends)
-        for node in server.nodes:
-            node.wait(nodes)
-    except BaseException:
-        server.stop()
-        raise
+    for node in server.nodes:
+        node.start(until_parent_ends=until_parent_ends)
     return server
 
 
 @contextmanager
 def throwaway_server(version: str = VERSIONS[0], **options: Any) -> Iterator[LocalServer]:
-    """A server whose folder goes with it."""
+    """A server that answers, for as long as the block lasts; its folder goes with it."""
     with run_folder() as folder:
-        server = start_server(version, folder, **options)
+        server = launch_server(version, folder, **options)
         try:
+            server.wait()
             yield server
         finally:
             server.stop()
 
 
-def prepare_runtime(version: str, heap: str, quick: bool) -> Runtime:
-    recipe = load_recipe(version)
-    java = find_java(*recipe.java)
-    home = prepare_home(recipe, cache_folder() / "opensearch")
-    return Runtime(home, java, java_version(java) or 0, heap, quick)
+def prepare_runtime(version: str, heap: str, *, quick: bool) -> Runtime:
+    """Everything that a node needs is in the cache then."""
+    recipe, cache = load_recipe(version), cache_folder() / "opensearch"
+    java = reachable_java(find_java(*recipe.java), cache)
+    home = prepare_home(recipe, cache)
+    return Runtime(recipe.version, home, java, java_options(java, recipe.version, heap, quick=quick))
 
 
 def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int) -> list[Node]:
-    ports = [*([port] if port else []), *free_ports(2 * count)][: 2 * count]
+    free = free_ports(2 * count)
+    ports, transport_ports = free[:count], free[count:]
+    if port is not None:
+        ports = [_checked(number) for number in range(port, port + count)]
     names = [f"node-{number + 1}" for number in range(count)]
     return [
-        Node(name, folder / name, http, transport, runtime, _discovery(names, ports[count:]))
-        for name, http, transport in zip(names, ports, ports[count:], strict=False)
+        Node(name, folder / name, http, transport, runtime, _discovery(names, transport_ports))
+        for name, http, transport in zip(names, ports, transport_ports, strict=True)
     ]
+
+
+def _checked(port: int) -> int:
+    if not is_free(port):
+        raise SettingsError(f"port {port} is taken by another program; choose another with --port")
+    return port
 
 
 def _discovery(names: Sequence[str], transport_ports: Sequence[int]) -> dict[str, Any]:

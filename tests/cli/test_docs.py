@@ -30,16 +30,27 @@ def test_every_command_has_a_section_with_an_example(name: str) -> None:
     assert f"$ sciret {name}" in text
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_stands_in_its_section_with_its_help(name: str) -> None:
-    """Word by word, so that a change of one is a change of the other."""
-    command = import_module(f"sciret.cli.{name}").command
+def verbs() -> dict[str, click.Command]:
+    """Every command that does something: of a group such as `opensearch`, its parts."""
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = import_module(f"sciret.cli.{name}").command
+        parts = command.commands if isinstance(command, click.Group) else None
+        found |= {f"{name} {part}": parts[part] for part in parts} if parts else {name: command}
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), verbs().items())
+def test_every_option_stands_in_its_section_with_its_help(name: str, command: click.Command) -> None:
+    """Word by word, so that a change of one is a change of the other. The parts of a group share its section."""
+    text = section(name.split()[0])
+    assert f" sciret {name}" in text
     for option in command.params:
         if isinstance(option, click.Option):
-            assert f"- `{', '.join(option.opts)}" in section(name)
-            assert " ".join((option.help or "").split()) in section(name)
+            assert f"- `{', '.join(option.opts)}" in text
+            assert " ".join((option.help or "").split()) in text
         else:
-            assert option.make_metavar(click.Context(command)).strip("[]") in section(name)
+            assert option.make_metavar(click.Context(command)).strip("[]") in text
 
 
 def test_options_of_the_group() -> None:

@@ -1,0 +1,103 @@
+"""The one local OpenSearch that goes on running in the background: `sciret opensearch up`, `status`, `down`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sciret.connector.artefacts import exclusive
+from sciret.connector.local_process import cache_folder, command_line, end
+from sciret.connector.local_server import launch_server
+from sciret.errors import StoreError
+
+HEAP = "512m"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What `up` writes down for `status` and `down`."""
+
+    version: str
+    urls: tuple[str, ...]
+    processes: Mapping[str, int]
+    """Folder of each node to its process."""
+    folder: str
+
+    @property
+    def url(self) -> str:
+        return self.urls[0]
+
+    def alive(self) -> dict[str, int]:
+        """The nodes whose processes are there, and are ours: numbers of processes are given again."""
+        return {folder: pid for folder, pid in self.processes.items() if f"{folder}/config" in command_line(pid)}
+
+
+def up(version: str, port: int, nodes: int) -> tuple[Running, bool]:
+    """Start it, unless it runs. Says whether it had to be started."""
+    folder = _place()
+    folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder / "background.lock"):
+        found = _read()
+        if found and found.alive():
+            _check_same(found, version, port, nodes)
+            return found, False
+        data = folder / "data" / f"{version}-{nodes}"
+        data.mkdir(parents=True, exist_ok=True)
+        server = launch_server(version, data, port=port, nodes=nodes, heap=HEAP, quick=False, until_parent_ends=False)
+        processes = {str(node.folder): node.pid for node in server.nodes if node.pid}
+        running = Running(version, tuple(node.url for node in server.nodes), processes, str(data))
+        _write(running)  # before it answers, so that `down` finds it even if we are killed now
+        server.wait()
+        return running, True
+
+
+def _check_same(found: Running, version: str, port: int, nodes: int) -> None:
+    wanted = (version, port, nodes)
+    there = (found.version, int(found.url.rpartition(":")[2]), len(found.urls))
+    if wanted != there:
+        raise StoreError(
+            f"OpenSearch {there[0]} runs already, at {found.url} with {there[2]} node(s): "
+            f"stop it first (sciret opensearch down)"
+        )
+
+
+def status() -> Running | None:
+    """What runs, if anything does."""
+    found = _read()
+    return found if found and found.alive() else None
+
+
+def down(*, wipe: bool = False) -> Running | None:
+    """Stop it; returns when its processes are gone. `wipe` removes everything that was written into it, too."""
+    folder = _place()
+    folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder / "background.lock"):
+        found = _read()
+        for pid in found.alive().values() if found else ():
+            end(pid)
+        _state().unlink(missing_ok=True)
+        if wipe:
+            shutil.rmtree(folder / "data", ignore_errors=True)
+    return found
+
+
+def _place() -> Path:
+    return cache_folder() / "opensearch"
+
+
+def _state() -> Path:
+    return _place() / "background.json"
+
+
+def _write(running: Running) -> None:
+    _state().write_text(json.dumps(asdict(running), indent=2) + "\n", encoding="utf-8")
+
+
+def _read() -> Running | None:
+    if not _state().is_file():
+        return None
+    content = json.loads(_state().read_text(encoding="utf-8"))
+    return Running(**{**content, "urls": tuple(content["urls"])})
