@@ -11,7 +11,7 @@ from opensearchpy import OpenSearch
 
 from sciret.connector.backoff import Patience
 from sciret.connector.concurrency import AdaptiveLimit
-from sciret.connector.delivery import BulkFailure, Delivery, Line, Outcome
+from sciret.connector.delivery import BulkFailure, ChunkSize, Delivery, Line, Outcome
 from sciret.connector.ndjson import Entry, UnwritableError, index_entry
 
 __all__ = ["BulkFailure", "BulkReport", "BulkWriter"]
@@ -45,12 +45,17 @@ class BulkWriter:
         self.workers = workers
         self._patience = patience or Patience()
         self._limit = AdaptiveLimit(workers)
-        self.chunk_bytes = chunk_bytes
+        self.size = ChunkSize(chunk_bytes)
 
     @property
     def concurrency(self) -> int:
         """Requests that may be under way now, at most `workers`."""
         return self._limit.now
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Bytes that a request may have now; a single document may have more."""
+        return self.size.now
 
     def write(self, documents: Iterable[tuple[str, Mapping[str, Any]]]) -> BulkReport:
         """Insert or replace, each under its id; of documents with the same id the last one counts.
@@ -68,10 +73,6 @@ class BulkWriter:
             except BaseException:
                 line.hang_up("the write was broken off")  # so that nobody sleeps on while the pool waits for them
                 raise
-
-    def too_large(self, size: int) -> None:
-        """A request of this many bytes was refused for its size: later ones are at most half of it."""
-        self.chunk_bytes = min(self.chunk_bytes, max(size // 2, 1))
 
 
 class _Run:
@@ -94,7 +95,7 @@ class _Run:
             # Chunks overtake each other, and so do documents that are sent again: the earlier one must settle first.
             self._send()
             self._settle(0)
-        if self._size + len(entry.data) > self._writer.chunk_bytes:
+        if self._size + len(entry.data) > self._writer.size.now:
             self._send()
         self._chunk[document_id] = entry
         self._size += len(entry.data)
@@ -111,7 +112,7 @@ class _Run:
         if not self._chunk:
             return
         self._settle(self._writer.workers - 1)
-        delivery = Delivery(self._line, self._writer.too_large)
+        delivery = Delivery(self._line, self._writer.size)
         self._under_way[self._pool.submit(delivery.deliver, list(self._chunk.values()))] = self._chunk
         self._chunk, self._size = {}, 0
 

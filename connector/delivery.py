@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from urllib.parse import quote
@@ -82,11 +82,21 @@ class Line:
         return read_answer(status, headers, text, len(entries))
 
 
+class ChunkSize:
+    """Bytes that a request may have; smaller once the server has refused one for its size."""
+
+    def __init__(self, size: int) -> None:
+        self.now = size
+
+    def refused(self, size: int) -> None:
+        self.now = min(self.now, max(size // 2, 1))
+
+
 class Delivery:
     """Parts wait in a queue: a part is settled, or comes back to it as two halves or as what was not taken."""
 
-    def __init__(self, line: Line, too_large: Callable[[int], None]) -> None:
-        self._line, self._too_large = line, too_large
+    def __init__(self, line: Line, size: ChunkSize) -> None:
+        self._line, self._size = line, size
         self._retries = Retries(line.patience)
         self._outcome = Outcome()
 
@@ -100,6 +110,9 @@ class Delivery:
 
     def _step(self, parts: deque[Sequence[Entry]]) -> None:
         part = parts.popleft()
+        if len(part) > 1 and _bytes(part) > self._size.now:  # another chunk has met the limit meanwhile
+            parts.extendleft(_halves(part))
+            return
         begun = time.monotonic()
         with self._line.limit.passage() as passage:
             if self._line.down.is_set():  # while we waited for our turn
@@ -109,8 +122,7 @@ class Delivery:
             rest = self._settled(part, answer)
             passage.rejected = bool(rest) and answer.verdict in ("again", "items")
         if answer.verdict == "split" and rest:
-            middle = len(rest) // 2
-            parts.extendleft((rest[middle:], rest[:middle]))
+            parts.extendleft(_halves(rest))
         elif rest:
             parts.appendleft(rest)
             if answer.verdict != "stop":
@@ -123,7 +135,7 @@ class Delivery:
                 return self._settle_items(part, answer)
             case "split":
                 if answer.status == 413 and len(part) > 1:
-                    self._too_large(len(body(part)))
+                    self._size.refused(_bytes(part))
                 if len(part) == 1:
                     self._outcome.fail(part, answer.status, answer.reason, refused=True)
                 return part if len(part) > 1 else ()
@@ -152,3 +164,13 @@ class Delivery:
             self._line.hang_up(answer.reason or reasons(answer.items))
         else:
             self._line.down.wait(delay)
+
+
+def _bytes(part: Sequence[Entry]) -> int:
+    return sum(len(entry.data) for entry in part)
+
+
+def _halves(part: Sequence[Entry]) -> tuple[Sequence[Entry], Sequence[Entry]]:
+    """The second one first: each is put at the head of the queue."""
+    middle = len(part) // 2
+    return part[middle:], part[:middle]
