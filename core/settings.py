@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -31,6 +31,19 @@ class Settings:
     """Share of the sentence match in the final score; the rest is the fused score."""
     aspect_weight: float = 0.8
     """The same for a search by some of a paper's sentences."""
+    exact: bool = False
+    """On OpenSearch: candidates by exact scores of all papers instead of the index of nearest neighbours."""
+    opensearch_user: str = ""
+    opensearch_password: str = field(default="", repr=False)
+    opensearch_password_file: str = ""
+    opensearch_ca: str = ""
+    """File of certificates to trust instead of the system's."""
+    opensearch_cert: str = ""
+    opensearch_key: str = ""
+    opensearch_aws: str = ""
+    """Region of a domain of AWS: requests are signed."""
+    opensearch_insecure: bool = False
+    """TLS without looking at the server's certificate."""
 
 
 _TYPES = get_type_hints(Settings)
@@ -77,6 +90,8 @@ def _field(name: str, where: str) -> str:
 
 def _typed(name: str, value: Any, where: str) -> Any:
     kind = _TYPES[_field(name, where)]
+    if kind is bool:
+        return _switch(name, value, where)
     try:
         # What kind() would quietly make something of: true is 1, 2.5 is 2, and a list is its own text.
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
@@ -85,4 +100,15 @@ def _typed(name: str, value: Any, where: str) -> Any:
             raise ValueError
         return kind(value)
     except (TypeError, ValueError):
-        raise SettingsError(f"{where}: {name} must be of type {kind.__name__}, not {value!r}") from None
+        shown = "what is there" if name.endswith("password") else repr(value)
+        raise SettingsError(f"{where}: {name} must be of type {kind.__name__}, not {shown}") from None
+
+
+def _switch(name: str, value: Any, where: str) -> bool:
+    """true and false in a file; a variable has no types, so 1, yes and on are as good there."""
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in words:
+        return words[value.strip().lower()]
+    raise SettingsError(f"{where}: {name} must be true or false, not {value!r}")

@@ -28,7 +28,9 @@ def test_a_cluster_and_an_alias(name: str, url: str, alias: str) -> None:
     assert Address.parse(str(address)) == address
 
 
-@pytest.mark.parametrize("name", ["https://me:hunter2@host:9200/papers", "https://me@host/papers", "https://:hunter2@host/p"])
+@pytest.mark.parametrize(
+    "name", ["https://me:hunter2@host:9200/papers", "https://me@host/papers", "https://:hunter2@host/p"]
+)
 def test_secrets_do_not_belong_into_an_address(name: str) -> None:
     """The remedy is named, the secret is not repeated."""
     with pytest.raises(SettingsError, match="SCIRET_OPENSEARCH_PASSWORD") as caught:

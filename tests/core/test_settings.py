@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,12 @@ from sciret.settings import Settings, load_settings
 
 NAMES = {f.name.rstrip("_"): type(f.default) for f in fields(Settings)}
 """Every setting as users write it, and its type."""
-VALUES: dict[type, tuple[Any, Any, Any]] = {str: ("a", "b", "c"), int: (11, 12, 13), float: (0.125, 0.25, 0.375)}
+VALUES: dict[type, tuple[Any, Any, Any]] = {
+    str: ("a", "b", "c"),
+    int: (11, 12, 13),
+    float: (0.125, 0.25, 0.375),
+    bool: (True, False, True),
+}
 
 
 def toml(folder: Path, content: str) -> Path:
@@ -31,7 +37,7 @@ def test_each_layer_wins_over_the_one_below(tmp_path: Path, name: str) -> None:
     """For every setting, and each keeps its type."""
     low, middle, high = VALUES[NAMES[name]]
     attribute, variable = "lambda_" if name == "lambda" else name, f"SCIRET_{name.upper()}"
-    toml(tmp_path, f"{name} = {low!r}")
+    toml(tmp_path, f"{name} = {json.dumps(low)}")
     assert getattr(load_settings({}, {}, tmp_path), attribute) == low
     from_environment = getattr(load_settings({}, {variable: str(middle)}, tmp_path), attribute)
     assert (from_environment, type(from_environment)) == (middle, type(low))
@@ -101,6 +107,28 @@ def test_a_wrong_type_in_the_environment_is_an_error(tmp_path: Path, variable: s
     """It names the variable."""
     with pytest.raises(SettingsError, match=rf"^{variable}: .* must be of type .*, not '{value}'"):
         load_settings({}, {variable: value}, tmp_path)
+
+
+@pytest.mark.parametrize("word", ["1", "true", "YES", " on "])
+def test_a_switch_of_the_environment_may_be_said_in_words(tmp_path: Path, word: str) -> None:
+    assert load_settings({}, {"SCIRET_EXACT": word}, tmp_path).exact
+    assert not load_settings({}, {"SCIRET_EXACT": "off"}, toml(tmp_path, "exact = true")).exact
+
+
+@pytest.mark.parametrize("line", ["exact = 1", "exact = 'maybe'", "exact = []"])
+def test_a_switch_is_true_or_false(tmp_path: Path, line: str) -> None:
+    with pytest.raises(SettingsError, match=r"^sciret\.toml: exact must be true or false"):
+        load_settings({}, {}, toml(tmp_path, line))
+
+
+def test_a_password_is_never_shown(tmp_path: Path) -> None:
+    """Neither in what is printed of the settings nor in the message about a mistake."""
+    settings = load_settings({}, {"SCIRET_OPENSEARCH_PASSWORD": "hunter2"}, tmp_path)
+    assert settings.opensearch_password == "hunter2"  # noqa: S105
+    assert "hunter2" not in repr(settings)
+    with pytest.raises(SettingsError) as caught:
+        load_settings({}, {}, toml(tmp_path, "opensearch-password = 4711"))
+    assert "4711" not in str(caught.value)
 
 
 def test_a_file_that_is_no_toml_is_an_error(tmp_path: Path) -> None:

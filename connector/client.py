@@ -1,0 +1,129 @@
+"""A connection to a cluster whose errors say what to do about them, made after a look at who is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import AuthorizationException, OpenSearchException, TransportError
+
+from sciret.connector.address import Address
+from sciret.connector.credentials import Credentials
+from sciret.connector.failures import explain, shard_failure
+from sciret.connector.server import Server
+from sciret.errors import StoreError
+
+PATIENCE = 60
+"""Seconds that an answer may take."""
+POOL = 8
+"""Connections that are kept open: the bulk writer's, and a search's."""
+
+
+class Client:
+    """One cluster and one alias on it. May be used by any thread."""
+
+    def __init__(self, address: Address, api: OpenSearch) -> None:
+        self.address = address
+        self.api = api
+        """opensearch-py's own client, to be used within `explained`."""
+        self.server = Server("", "", None)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        timeout: float = PATIENCE,
+    ) -> Any:
+        """One request. `path` is from the cluster's root, its parts already quoted."""
+        options = {**(params or {}), "request_timeout": timeout}
+        with self.explained():
+            return self.api.transport.perform_request(method, path, params=options, body=body)
+
+    def msearch(self, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Several searches in one round trip; the first that failed is raised."""
+        lines = "".join(f"{{}}\n{json.dumps(body, separators=(',', ':'))}\n" for body in bodies)
+        answer = self.call("POST", f"/{index}/_msearch", lines, params={"rest_total_hits_as_int": "true"})
+        found: list[dict[str, Any]] = answer["responses"]
+        for each in found:
+            if "error" in each:
+                raise explain(TransportError(each["status"], each["error"].get("type"), each), self.address)
+            if each["_shards"]["failed"]:
+                raise StoreError(
+                    f"{self.address}: {shard_failure(each['_shards'])}; see `sciret index status`, then retry"
+                )
+        return found
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Errors of opensearch-py become ours."""
+        try:
+            yield
+        except OpenSearchException as error:
+            raise explain(error, self.address) from error
+
+    def close(self) -> None:
+        """Idempotent."""
+        self.api.close()
+
+
+def connect(address: Address, credentials: Credentials | None = None, *, timeout: float = PATIENCE) -> Client:
+    """Connect, and refuse a server that sciret cannot work with."""
+    who = credentials or Credentials()
+    tls: dict[str, Any] = {}
+    if address.tls:
+        tls = {
+            "verify_certs": not who.insecure,
+            "ssl_show_warn": False,  # whoever asked for it is told so in our words
+            "ca_certs": str(who.ca) if who.ca else None,
+            "client_cert": str(who.certificate) if who.certificate else None,
+            "client_key": str(who.key) if who.key else None,
+        }
+    elif who.user:
+        _refuse_plain_password(address)
+    api = OpenSearch(
+        hosts=[{"host": address.host, "port": address.port, "url_prefix": address.prefix}],
+        use_ssl=address.tls,
+        http_auth=who.authentication(),
+        http_compress=True,
+        pool_maxsize=POOL,
+        timeout=timeout,
+        max_retries=2,
+        retry_on_status=(502, 503, 504),
+        **tls,
+    )
+    client = Client(address, api)
+    try:
+        client.server = find_server(client)
+        missing = client.server.lacks()
+        if missing:
+            raise StoreError(f"{address.url}: {missing}")
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+def _refuse_plain_password(address: Address) -> None:
+    if address.host not in ("127.0.0.1", "::1", "localhost"):
+        raise StoreError(f"{address}: a password is not sent without TLS: write https:// instead of http://")
+
+
+def find_server(client: Client) -> Server:
+    """Who is there. A role that may not look at the nodes' plugins can still search."""
+    version = client.call("GET", "/").get("version", {})
+    try:
+        with client.explained():
+            listed = client.api.cat.plugins(format="json", h="component")
+        plugins = frozenset(row["component"] for row in listed)
+    except StoreError as error:
+        if not isinstance(error.__cause__, AuthorizationException):
+            raise
+        plugins = None
+    # A domain of AWS that is set to please old clients says a version of its own.
+    return Server(str(version.get("number", "")), str(version.get("distribution", "elasticsearch")), plugins)
