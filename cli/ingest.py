@@ -45,6 +45,11 @@ def column_mapping(_ctx: click.Context, _option: click.Parameter, values: tuple[
     help="Where refused records go, to be corrected and ingested again.  "
     "[default: beside the store, sciret.db has sciret.rejects.jsonl]",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Take only the I-th of N parts of the sources, so that N machines can share the work.  [default: 1/1]",
+)
 @click.option("--strict", is_flag=True, help="Stop at the first refused record, with exit code 1.")
 @model_options
 @json_option
@@ -66,8 +71,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     settings = load_settings({name: given[name] for name in ("store", "model", "device", "threads")})
     from sciret.cli.ingest_run import Reading, run_ingest
     from sciret.cli.output import print_json
+    from sciret.sources.shard import Shard
 
-    reading = Reading(given["sources"], given["format_"], given["columns"], given["title_from_abstract"])
+    shard = Shard.parse(given["shard"] or "1/1")
+    reading = Reading(given["sources"], given["format_"], given["columns"], given["title_from_abstract"], shard)
     outcome = run_ingest(reading, settings, given["rejects"], strict=given["strict"])
     if given["as_json"]:
         print_json(outcome_record(outcome))

@@ -17,6 +17,7 @@ from sciret.retrieval.ingest import IngestReport, ingest
 from sciret.settings import Settings
 from sciret.sources.duplicates import SeenIds
 from sciret.sources.reader import open_source
+from sciret.sources.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Reading:
     format: str | None
     columns: Mapping[str, str]
     title_from_abstract: bool
+    shard: Shard
 
     def records(self) -> Iterator[Paper | RecordError]:
         """Of one source after the other; an id that came before, in whatever source, is refused.
@@ -46,7 +48,7 @@ class Reading:
             )
             for name in self.sources
         ]
-        return chain.from_iterable(streams)
+        return self.shard.select(chain.from_iterable(streams))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,11 @@ def run_ingest(reading: Reading, settings: Settings, rejects: str | None, *, str
     records = reading.records()
     encoder = Encoder.open(settings.model, device=settings.device, threads=settings.threads)
     with open_store(settings.store, create=True) as store:
-        refused = RunRejects(Path(rejects) if rejects else default_rejects(settings.store), reading.sources)
+        path = Path(rejects) if rejects else default_rejects(settings.store, reading.shard)
+        refused = RunRejects(path, reading.sources)
         complete = False
         try:
-            with progress(reading.sources) as shown:
+            with progress(reading.sources, reading.shard.of) as shown:
                 report = ingest(
                     shown.watch(records),
                     encoder,

@@ -33,13 +33,14 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress(sources: Sequence[str]) -> Iterator[Progress]:
-    """The display that suits stderr."""
+def progress(sources: Sequence[str], shards: int = 1) -> Iterator[Progress]:
+    """The display that suits stderr. Of several shards one is read, which has about its share of the records."""
     if not sys.stderr.isatty():
         yield Lines()
         return
     with _rich_progress() as bar:
-        yield Bar(bar, count_records(sources))
+        total = count_records(sources)
+        yield Bar(bar, None if total is None else total // shards)
 
 
 class _Counts:

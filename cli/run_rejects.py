@@ -6,8 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from sciret.connector.address import is_address
 from sciret.errors import RecordError, SettingsError
 from sciret.sources.rejects import RejectsFile
+from sciret.sources.shard import Shard
 
 SHOWN = 3
 """Reasons that a summary quotes; the file has all of them."""
@@ -60,9 +62,14 @@ class RunRejects:
         return self.path
 
 
-def default_rejects(store: str) -> Path:
-    """`papers.db` has `papers.rejects.jsonl` beside it."""
-    return Path(store).with_suffix(".rejects.jsonl")
+def default_rejects(store: str, shard: Shard) -> Path:
+    """`papers.db` has `papers.rejects.jsonl` beside it; `https://host:9200/papers` has it in the working directory.
+
+    Runs that share a source may run at the same time and place: each has a file of its own.
+    """
+    beside = Path(store.rstrip("/").rpartition("/")[2]) if is_address(store) else Path(store).with_suffix("")
+    part = "" if shard.of == 1 else f".{shard.number}-of-{shard.of}"
+    return beside.with_name(f"{beside.name}{part}.rejects.jsonl")
 
 
 def _append_new_lines(part: Path, path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class SciretError(Exception):
     """Anything sciret refuses to do; the CLI prints it without a traceback and exits with `exit_code`."""
@@ -27,6 +29,19 @@ class BundleError(SciretError):
 
 class StoreError(SciretError):
     """A store that cannot be opened, read or written."""
+
+
+class PapersRefusedError(StoreError):
+    """The store took a write but for some of its papers, which it would refuse again: `refused` has why, by id."""
+
+    def __init__(self, where: str, refused: Mapping[str, str], written: int) -> None:
+        paper_id, reason = next(iter(refused.items()))
+        super().__init__(
+            f"{where} refused {len(refused)} of {len(refused) + written} papers, such as {paper_id!r}: {reason}; "
+            f"correct or leave out those, the others are written"
+        )
+        self.refused = refused
+        self.written = written
 
 
 class WrongModelError(StoreError):

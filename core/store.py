@@ -82,7 +82,11 @@ class Store(Protocol):
         """Content hash of each of these papers that the store has."""
 
     def write(self, papers: Sequence[EncodedPaper]) -> int:
-        """Insert or replace, all or nothing; how many. On return the papers survive a crash and are searchable."""
+        """Insert or replace; how many. On return the papers survive a crash and are searchable.
+
+        Raises PapersRefusedError where the store refuses single papers and has written the others. With any other
+        error it may have written some of them, as a run that continues finds by their hashes.
+        """
 
     def delete(self, ids: Sequence[str]) -> int:
         """Remove these papers; how many there were."""

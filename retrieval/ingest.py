@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
+from threading import Lock
 from time import perf_counter
 from typing import Protocol
 
 from sciret.encoded import EncodedPaper
-from sciret.errors import RecordError, WrongModelError
+from sciret.errors import PapersRefusedError, RecordError, StoreError, WrongModelError
 from sciret.paper import Paper
 from sciret.retrieval.readahead import ReadAhead
+from sciret.sources.rejects import refuse
 from sciret.store import Store
 
 BATCH = 64
@@ -59,11 +61,12 @@ def ingest(
         raise WrongModelError("the store", store.model or "", encoder.model)
     report = IngestReport(started=perf_counter())
     on_progress(report)
+    refusals = _Refusals(report, on_reject)
     # One thread owns the store, so that any Store will do, whatever it says about threads.
     with ThreadPoolExecutor(1, "store") as keeper:
-        writer = _Writer(keeper, store, report, on_progress)
+        writer = _Writer(keeper, store, report, on_progress, refusals, strict)
         try:
-            with ReadAhead(_fresh(records, keeper, store, report, on_reject, strict), ahead=2 * BATCH) as papers:
+            with ReadAhead(_fresh(records, keeper, store, report, refusals, strict), ahead=2 * BATCH) as papers:
                 for encoded in encoder.encode_papers(papers):
                     writer.add(encoded)
         except KeyboardInterrupt:
@@ -79,7 +82,7 @@ def _fresh(
     keeper: ThreadPoolExecutor,
     store: Store,
     report: IngestReport,
-    on_reject: Callable[[RecordError], None],
+    refusals: _Refusals,
     strict: bool,
 ) -> Iterator[Paper]:
     """The papers that need encoding. Runs in the reading thread."""
@@ -87,9 +90,7 @@ def _fresh(
     while batch := list(islice(stream, BATCH)):
         papers, refused = _sort(batch, strict)
         report.read += len(papers) + len(refused)
-        report.rejected += len(refused)
-        for error in refused:
-            on_reject(error)
+        refusals.add(refused)
         gone = [paper.id for paper in papers if paper.deleted]
         if gone:
             report.deleted += keeper.submit(store.delete, gone).result()
@@ -116,6 +117,19 @@ def _sort(batch: list[Paper | RecordError], strict: bool) -> tuple[list[Paper], 
     return papers, refused
 
 
+class _Refusals:
+    """Counts refused records and hands them on, one at a time: the reading and the writing thread both have some."""
+
+    def __init__(self, report: IngestReport, on_reject: Callable[[RecordError], None]) -> None:
+        self._report, self._on_reject, self._lock = report, on_reject, Lock()
+
+    def add(self, refused: Iterable[RecordError]) -> None:
+        with self._lock:
+            for error in refused:
+                self._on_reject(error)
+                self._report.rejected += 1
+
+
 class _Writer:
     """Collects encoded papers and hands full batches to the store's thread, at most one ahead."""
 
@@ -125,10 +139,13 @@ class _Writer:
         store: Store,
         report: IngestReport,
         on_progress: Callable[[IngestReport], None],
+        refusals: _Refusals,
+        strict: bool,
     ) -> None:
         self._keeper, self._store, self._report, self._on_progress = keeper, store, report, on_progress
+        self._refusals, self._strict = refusals, strict
         self._batch: list[EncodedPaper] = []
-        self._pending: Future[int] | None = None
+        self._pending: tuple[Sequence[EncodedPaper], Future[int]] | None = None
 
     def add(self, encoded: EncodedPaper) -> None:
         self._batch.append(encoded)
@@ -146,11 +163,30 @@ class _Writer:
 
     def _submit(self) -> None:
         self._report.truncated += sum(encoded.truncated for encoded in self._batch)
-        self._pending = self._keeper.submit(self._store.write, self._batch)
+        self._pending = (self._batch, self._keeper.submit(self._store.write, self._batch))
         self._batch = []
 
     def _settle(self) -> None:
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
-            self._report.written += pending.result()
-            self._on_progress(self._report)
+        if self._pending is None:
+            return
+        papers, written = self._pending
+        wait([written])  # if Ctrl-C comes here it is still pending, for `flush`
+        self._pending = None
+        try:
+            self._report.written += written.result()
+        except PapersRefusedError as error:
+            self._report.written += error.written
+            self._refuse([encoded.paper for encoded in papers], error.refused)
+        except StoreError:
+            self._batch = []  # `flush` would only wait for the same error again; the next run finds them missing
+            raise
+        self._on_progress(self._report)
+
+    def _refuse(self, papers: Iterable[Paper], reasons: Mapping[str, str]) -> None:
+        """Where in its source a paper stood is not known any more; the rejects file gets all of it."""
+        refused = [
+            refuse(f"paper {paper.id}", reasons[paper.id], paper.to_dict()) for paper in papers if paper.id in reasons
+        ]
+        self._refusals.add(refused)
+        if self._strict:
+            raise refused[0]

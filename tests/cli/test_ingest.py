@@ -188,3 +188,24 @@ def wait_for(path: Path) -> None:
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} did not appear"
         time.sleep(0.05)
+
+
+def test_shards_share_a_source(sciret: Sciret, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
+    """Each takes its part, refusals too, and together they have taken everything once."""
+    records = [{"id": f"p{n}", "title": f"Title {n}"} for n in range(20)]
+    source = write_jsonl(tmp_path / "in.jsonl", [*records, BAD, {"title": "No id"}])
+    runs = [summary(sciret("ingest", source, "--shard", f"{n}/3", "--json", "--threads", "1")) for n in (1, 2, 3)]
+    assert [run["read"] for run in runs] == [run["written"] + run["refused"] for run in runs]
+    assert sum(run["written"] for run in runs) == 20
+    assert all(run["written"] for run in runs)
+    assert sum(run["refused"] for run in runs) == 2
+    assert {run["rejects"] for run in runs} <= {None, *(f"sciret.{n}-of-3.rejects.jsonl" for n in (1, 2, 3))}
+    whole = summary(sciret("ingest", source, "--json"))
+    assert (whole["written"], whole["unchanged"], whole["refused"]) == (0, 20, 2)
+
+
+def test_a_shard_that_is_none_is_refused(sciret: Sciret, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
+    """Before anything is read."""
+    result = sciret("ingest", write_jsonl(tmp_path / "in.jsonl", [GOOD]), "--shard", "4/3")
+    assert result.exit_code == 2
+    assert "--shard 4/3: give I/N" in result.stderr

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper
 from sciret.encoders.encoder import Encoder
-from sciret.errors import RecordError, WrongModelError
+from sciret.errors import PapersRefusedError, RecordError, StoreError, WrongModelError
 from sciret.paper import Paper
 from sciret.retrieval.ingest import BATCH, IngestReport, ingest
+from sciret.sources.reader import open_source
+from sciret.sources.rejects import RejectsFile
 
 
 def _papers(count: int) -> list[Paper]:
@@ -133,3 +136,66 @@ def test_no_thread_is_left_behind(encoder: Encoder, empty: EmbeddedStore) -> Non
     before = threading.active_count()
     _run([*_papers(3)], encoder, empty)
     assert threading.active_count() == before
+
+
+class Choosy:
+    """The embedded store behind a door: refuses papers by their id, or everything from some write on."""
+
+    def __init__(self, store: EmbeddedStore, refused: set[str], writes: int = 1000) -> None:
+        self._store, self._refused, self.writes = store, refused, writes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def write(self, papers: Sequence[EncodedPaper]) -> int:
+        self.writes -= 1
+        if self.writes < 0:
+            raise StoreError("the cluster is gone")
+        written = self._store.write([paper for paper in papers if paper.paper.id not in self._refused])
+        refused = {paper.paper.id: "no such year" for paper in papers if paper.paper.id in self._refused}
+        if refused:
+            raise PapersRefusedError("the store", refused, written)
+        return written
+
+
+def test_what_the_store_refuses_is_handed_on_as_a_whole_record(
+    encoder: Encoder, empty: EmbeddedStore, tmp_path: Path
+) -> None:
+    """The others go in; corrected or not, the record can be ingested from the rejects file."""
+    papers = [*_papers(3), Paper("full", "Title", "An abstract.", authors=("Ada",), year=2001, extra={"a": [1]})]
+    refused: list[RecordError] = []
+    choosy = Choosy(empty, {"p1", "full"})
+    report = ingest(papers, encoder, choosy, on_reject=refused.append, on_progress=lambda _: None)
+    assert (report.read, report.written, report.rejected) == (4, 2, 2)
+    assert [(error.record_id, str(error)) for error in refused] == [
+        ("p1", "paper p1: no such year"),
+        ("full", "paper full: no such year"),
+    ]
+    with RejectsFile(tmp_path / "rejects.jsonl") as file:
+        for error in refused:
+            file.write(error)
+    assert list(open_source(str(tmp_path / "rejects.jsonl"))) == [papers[1], papers[3]]
+
+
+def test_strict_stops_at_what_the_store_refuses(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """Its neighbours are in the store."""
+    with pytest.raises(RecordError, match="no such year"):
+        ingest(
+            _papers(3),
+            encoder,
+            Choosy(empty, {"p1"}),
+            on_reject=lambda _: None,
+            on_progress=lambda _: None,
+            strict=True,
+        )
+    assert set(empty.hashes(["p0", "p1", "p2"])) == {"p0", "p2"}
+
+
+def test_a_store_that_fails_is_not_asked_again(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """What is left is not tried: a cluster that is gone was waited for long enough; the next run continues."""
+    gone = Choosy(empty, set(), writes=1)
+    with pytest.raises(StoreError, match="gone"):
+        ingest(_papers(3 * BATCH), encoder, gone, on_reject=lambda _: None, on_progress=lambda _: None)
+    assert gone.writes == -1
+    assert empty.stats()["papers"] == BATCH
+    assert _run([*_papers(3 * BATCH)], encoder, empty).written == 2 * BATCH
