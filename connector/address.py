@@ -1,10 +1,13 @@
-"""Where an OpenSearch store is: `https://host:9200/papers` names a cluster and one alias on it."""
+"""Where an OpenSearch store is: `https://host:9200/papers` names a cluster and one alias on it.
+
+`https://a:9200,b:9200/papers` names several nodes of the cluster: one of them may be down.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from sciret.errors import SettingsError
 
@@ -20,8 +23,8 @@ class Address:
     """A cluster and an alias on it. Carries no secret: it is printed in messages."""
 
     scheme: str
-    host: str
-    port: int
+    hosts: tuple[tuple[str, int], ...]
+    """Name and port of one node or more; any of them will do."""
     prefix: str
     """Path before the alias, where a proxy has one: `/search`, or nothing."""
     alias: str
@@ -29,8 +32,8 @@ class Address:
     @property
     def url(self) -> str:
         """The cluster's, without the alias."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}{self.prefix}"
+        hosts = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)
+        return f"{self.scheme}://{','.join(hosts)}{self.prefix}"
 
     @property
     def tls(self) -> bool:
@@ -44,20 +47,27 @@ class Address:
         """From the name of a store. The error never repeats what might be a password."""
         try:
             parts = urlsplit(name)
-            port = parts.port
+            _refuse_secrets(parts)
+            nodes = [urlsplit(f"//{node}") for node in parts.netloc.split(",")]
+            hosts = tuple((node.hostname or "", node.port) for node in nodes)
         except ValueError:
             raise SettingsError(f"that is no address of a store; write it like {EXAMPLE}") from None
-        if parts.username is not None or parts.password is not None:
-            raise SettingsError(
-                f"the address of a store must hold no user or password, since it is shown and logged: write "
-                f"{parts.scheme}://{parts.hostname}/…, and set SCIRET_OPENSEARCH_USER and SCIRET_OPENSEARCH_PASSWORD"
-            )
-        if parts.scheme not in _PORTS or not parts.hostname or port == 0:
+        if parts.scheme not in _PORTS or not all(host and port != 0 for host, port in hosts):
             raise SettingsError(f"{name!r} is no address of a store; write it like {EXAMPLE}")
         if parts.query or parts.fragment:
             raise SettingsError(f"{name!r}: an address ends with the alias; leave out what follows it")
         prefix, _, alias = unquote(parts.path.rstrip("/")).rpartition("/")
-        return cls(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], prefix, checked_alias(alias))
+        numbered = tuple((host, port or _PORTS[parts.scheme]) for host, port in hosts)
+        return cls(parts.scheme, numbered, prefix, checked_alias(alias))
+
+
+def _refuse_secrets(parts: SplitResult) -> None:
+    _, secret, host = parts.netloc.rpartition("@")
+    if secret:
+        raise SettingsError(
+            f"the address of a store must hold no user or password, since it is shown and logged: write "
+            f"{parts.scheme}://{host}/…, and set SCIRET_OPENSEARCH_USER and SCIRET_OPENSEARCH_PASSWORD"
+        )
 
 
 def is_address(store: str) -> bool:

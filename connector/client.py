@@ -87,7 +87,7 @@ def connect(address: Address, credentials: Credentials | None = None, *, timeout
     elif who.user:
         _refuse_plain_password(address)
     api = OpenSearch(
-        hosts=[{"host": address.host, "port": address.port, "url_prefix": address.prefix}],
+        hosts=[{"host": host, "port": port, "url_prefix": address.prefix} for host, port in address.hosts],
         use_ssl=address.tls,
         http_auth=who.authentication(),
         http_compress=True,
@@ -110,7 +110,7 @@ def connect(address: Address, credentials: Credentials | None = None, *, timeout
 
 
 def _refuse_plain_password(address: Address) -> None:
-    if address.host not in ("127.0.0.1", "::1", "localhost"):
+    if not all(host in ("127.0.0.1", "::1", "localhost") for host, _ in address.hosts):
         raise StoreError(f"{address}: a password is not sent without TLS: write https:// instead of http://")
 
 
