@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sciret.embedded.records import ids_as_json
+from sciret.encoders.lexical import Collection, Floats, Integers, rounded
 
 _ROW = np.dtype([("num", np.int64), ("words", np.int64), ("norm", np.float64)])
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -68,15 +67,13 @@ class Catalogue:
         return positions  # [last_num + 1]
 
     @cached_property
-    def with_words(self) -> int:
-        """How many papers have any word: what Lucene counts as the documents of a field."""
-        return int(np.count_nonzero(self.rows["words"]))
+    def collection(self) -> Collection:
+        return Collection(int(np.count_nonzero(self.rows["words"])), int(self.rows["words"].sum()))
 
     @cached_property
     def relative_lengths(self) -> Floats:
         """Number of words, as coarse as Lucene keeps it, by the average number."""
-        average = self.rows["words"].sum() / max(self.with_words, 1)
-        lengths: Floats = rounded(self.rows["words"]) / max(average, 1.0)
+        lengths: Floats = rounded(self.rows["words"]) / self.collection.average
         return lengths  # [n]
 
 
@@ -104,13 +101,3 @@ class Snapshot:
             )
         )
         return [found[num] for num in nums.tolist()]
-
-
-def rounded(lengths: Integers) -> Integers:
-    """What is left of a length in the one byte that Lucene has for it: exact to 40, then four leading bits.
-
-    With the exact length a paper would score otherwise here than in an OpenSearch index of the same papers.
-    """
-    excess = np.maximum(lengths - 24, 0)
-    shift = np.maximum(np.frexp(excess)[1] - 4, 0)  # frexp's exponent is the number of bits
-    return np.where(lengths < 24, lengths, 24 + ((excess >> shift) << shift))

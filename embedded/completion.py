@@ -9,9 +9,9 @@ import numpy as np
 
 from sciret.embedded.catalogue import Snapshot
 from sciret.embedded.lexical import Contribution, matrix
-from sciret.embedded.records import FP16, Stored, read, to_vectors
-from sciret.embedded.vectors import best_cosines
+from sciret.embedded.records import Stored, read
 from sciret.encoded import EncodedQuery, Vector
+from sciret.encoders.halves import FP16, best_cosines, to_vectors
 from sciret.store import Completed
 
 

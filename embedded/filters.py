@@ -7,9 +7,11 @@ from datetime import date
 
 import numpy as np
 
-from sciret.embedded.catalogue import Integers, Mask, Snapshot
-from sciret.embedded.records import fold, is_unicode, member
+from sciret.embedded.catalogue import Mask, Snapshot
+from sciret.embedded.records import member
+from sciret.encoders.lexical import Integers
 from sciret.errors import QueryError
+from sciret.storable import fold, is_unicode
 from sciret.store import LISTS, NUMBERS, TEXTS, Condition, Scope
 
 HIDDEN = "access <> 'open' AND NOT (access = 'embargoed' AND embargo_end <> '' AND embargo_end <= ?)"

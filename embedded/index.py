@@ -9,10 +9,11 @@ from datetime import date
 import numpy as np
 
 from sciret.embedded import filters, lexical
-from sciret.embedded.catalogue import Catalogue, Floats, Integers, Mask, Snapshot
+from sciret.embedded.catalogue import Catalogue, Mask, Snapshot
 from sciret.embedded.lexical import Contribution
 from sciret.embedded.vectors import Vectors
 from sciret.encoded import EncodedQuery, Vector
+from sciret.encoders.lexical import Floats, Integers
 from sciret.errors import QueryError
 from sciret.store import Channel, Scope, Sparse
 

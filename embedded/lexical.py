@@ -1,8 +1,4 @@
-"""BM25 and TF-IDF over the postings of the query's words. Both give shares in 0..1, whatever the candidates.
-
-BM25 is Lucene's, divided by the highest score that the query could reach. TF-IDF is SMART's lnc.ltc: a paper's
-vector needs no collection statistics, so it is never out of date, and only the query's carries the rarity of words.
-"""
+"""BM25 and TF-IDF over the postings of the query's words; the formulas are `encoders.lexical`'s."""
 
 from __future__ import annotations
 
@@ -11,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciret.embedded.catalogue import Catalogue, Floats, Integers, Snapshot
+from sciret.embedded.catalogue import Catalogue, Snapshot
 from sciret.embedded.postings import WORDS, read
 from sciret.encoders.analysis import count_terms
+from sciret.encoders.lexical import Floats, Integers, bm25, query_weights, tfidf
 from sciret.store import Sparse
-
-K1 = 1.2
-B = 0.75
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +36,9 @@ class Contribution:
 def contributions(snapshot: Snapshot, text: str, sparse: Sparse) -> Sequence[Contribution]:
     """One for each word of the text that any paper has; words that none has say nothing about papers."""
     terms = list(_terms(snapshot, text))
-    score = {"bm25": _bm25, "tfidf": _tfidf}[sparse]
     return [
         Contribution(term.name, term.positions, scores)
-        for term, scores in zip(terms, score(snapshot.catalogue, terms), strict=True)
+        for term, scores in zip(terms, _scores(snapshot.catalogue, terms, sparse), strict=True)
     ]
 
 
@@ -61,21 +54,14 @@ def _terms(snapshot: Snapshot, text: str) -> Iterator[Term]:
             yield Term(name, in_query, positions, counts)
 
 
-def _bm25(catalogue: Catalogue, terms: Sequence[Term]) -> Iterator[Floats]:
-    having = np.array([len(term.positions) for term in terms])
-    idf = np.log1p((catalogue.with_words - having + 0.5) / (having + 0.5))
-    weights = idf * [term.in_query for term in terms]
-    for term, share in zip(terms, weights / weights.sum(), strict=True):
-        lengths = catalogue.relative_lengths[term.positions]
-        yield share * term.counts / (term.counts + K1 * (1 - B + B * lengths))
-
-
-def _tfidf(catalogue: Catalogue, terms: Sequence[Term]) -> Iterator[Floats]:
-    having = np.array([len(term.positions) for term in terms])
-    weights = np.log(catalogue.with_words / having) * (1 + np.log([term.in_query for term in terms]))
-    length = float(np.linalg.norm(weights)) or 1.0  # 0 where every paper has every word of the query
-    for term, weight in zip(terms, weights / length, strict=True):
-        yield weight * (1 + np.log(term.counts)) / catalogue.norms[term.positions]
+def _scores(catalogue: Catalogue, terms: Sequence[Term], sparse: Sparse) -> Iterator[Floats]:
+    having = np.array([len(term.positions) for term in terms], np.int64)
+    in_query = np.array([term.in_query for term in terms], np.int64)
+    for term, weight in zip(terms, query_weights(sparse, catalogue.collection, having, in_query), strict=True):
+        if sparse == "bm25":
+            yield weight * bm25(term.counts, catalogue.relative_lengths[term.positions])
+        else:
+            yield weight * tfidf(term.counts, catalogue.norms[term.positions])
 
 
 def total(contributions: Sequence[Contribution], papers: int) -> Floats:

@@ -12,9 +12,10 @@ from sciret.embedded.completion import complete
 from sciret.embedded.database import Database
 from sciret.embedded.filters import HIDDEN
 from sciret.embedded.index import Index
-from sciret.embedded.records import dims_of, ids_as_json, read, to_row
+from sciret.embedded.records import ids_as_json, read, to_row
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.errors import QueryError, WrongModelError
+from sciret.storable import dims_of
 from sciret.store import Channel, Completed, Scope, Sparse
 
 _FIGURES = f"""

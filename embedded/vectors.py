@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sciret.embedded.catalogue import Catalogue, Floats, Integers, Mask, Snapshot
-from sciret.embedded.records import FP16, to_vectors
+from sciret.embedded.catalogue import Catalogue, Mask, Snapshot
 from sciret.encoded import Vector
+from sciret.encoders.halves import best_cosines, row_counts, to_vectors
+from sciret.encoders.lexical import Floats, Integers
 
 READ = 256
 """Papers decoded at once while loading."""
@@ -113,28 +114,9 @@ class Vectors:
         cursor = snapshot.connection.execute(f"{self._stored} num > ? ORDER BY num", (self._catalogue.last_num,))
         while batch := cursor.fetchmany(READ):
             nums, blobs = zip(*batch, strict=True)
-            yield Rows.code(np.repeat(nums, _counts(blobs, dims)), to_vectors(b"".join(blobs), dims))
-
-
-def best_cosines(blobs: Sequence[bytes], queries: Vector) -> Floats:
-    """Highest cosine between any stored row of each paper and any query. queries: [q, d]
-
-    Each is summed by itself, in float64: a matrix product adds up in an order that depends on a row's place, and
-    papers with equal vectors would not be tied.
-    """
-    if not blobs:
-        return np.empty(0)
-    rows = to_vectors(b"".join(blobs), queries.shape[1]).astype(np.float64)  # [rows, d]
-    cosines = np.max([(rows * query).sum(axis=1) for query in queries], axis=0)  # [rows]
-    counts = _counts(blobs, queries.shape[1])
-    return np.maximum.reduceat(cosines, np.cumsum(counts) - counts)  # [papers]
+            yield Rows.code(np.repeat(nums, row_counts(blobs, dims)), to_vectors(b"".join(blobs), dims))
 
 
 def _highest(values: Vector, starts: Integers) -> Vector:
     """Of each paper's rows."""
     return values if len(starts) == len(values) else np.maximum.reduceat(values, starts)  # [papers]
-
-
-def _counts(blobs: Sequence[bytes], dims: int) -> Integers:
-    """Rows of each blob."""
-    return np.array([len(blob) for blob in blobs]) // (FP16.itemsize * dims)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sciret.embedded.records import to_vectors
 from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
+from sciret.encoders.halves import to_vectors
 from sciret.paper import Paper
 from sciret.store import Scope
 
