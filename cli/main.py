@@ -23,6 +23,7 @@ COMMANDS = {
     "stats": "Say what is in the store.",
     "export": "Turn a checkpoint into a model bundle.",
     "models": "List the model bundles at hand, or describe one.",
+    "dashboards": "Put dashboards of the corpus, of ingests and of searches into OpenSearch Dashboards.",
     "opensearch": "Run a real OpenSearch on this machine, for trying out.",
 }
 """Each command is the module of its name; its summary stands here so that `sciret --help` imports none of them."""

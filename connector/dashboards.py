@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3  # comes with opensearch-py, which needs it itself
 from urllib3.exceptions import HTTPError, SSLError
 
+from sciret.connector.credentials import Credentials
 from sciret.errors import SettingsError, StoreError
 
 IMPORT = "/api/saved_objects/_import?overwrite=true"
@@ -20,28 +20,17 @@ FILE_NAME = "sciret.ndjson"
 TIMEOUT = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How to talk to a Dashboards server; as for the cluster, TLS is verified unless `insecure`."""
-
-    user: str | None = None
-    password: str | None = None
-    ca: str | None = None
-    certificate: str | None = None
-    key: str | None = None
-    insecure: bool = False
-
-
-def install(url: str, objects: str, access: Access, tenant: str | None = None) -> int:
+def install(url: str, objects: str, who: Credentials, tenant: str | None = None) -> int:
     """How many objects are there now. Those that were there under the same ids are replaced."""
     base = check_url(url)
-    pool = _pool(access)
+    check_login(base, who)
+    pool = _pool(who)
     try:
         answer = pool.request(
             "POST",
             base + IMPORT,
             fields={"file": (FILE_NAME, objects.encode("utf-8"), "application/ndjson")},
-            headers=_headers(access, tenant),
+            headers=_headers(who, tenant),
             redirect=False,
             retries=False,
             timeout=TIMEOUT,
@@ -59,39 +48,49 @@ def install(url: str, objects: str, access: Access, tenant: str | None = None) -
 
 def check_url(url: str) -> str:
     """An address with a scheme, and with a base path where Dashboards has one; a password has no place in it."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingsError(f"--dashboards-url {url!r}: give an address such as https://dashboards.example.org:5601")
+    example = "give an address such as https://dashboards.example.org:5601"
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        raise SettingsError(f"--dashboards-url: that is no address; {example}") from None
     if parts.username or parts.password:
         raise SettingsError(
             "--dashboards-url: leave user and password out of the address, where logs would keep them; "
             "set SCIRET_OPENSEARCH_USER and SCIRET_OPENSEARCH_PASSWORD"
         )
+    if not usable:
+        raise SettingsError(f"--dashboards-url {url!r}: {example}")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def in_clear(url: str, access: Access) -> bool:
-    """Whether a password would go over a network for everyone to read."""
-    parts = urlsplit(url)
-    return bool(access.password) and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+def check_login(base: str, who: Credentials) -> None:
+    """The same caution as with the cluster itself."""
+    if who.aws_region:
+        raise SettingsError(
+            "the Dashboards of an AWS domain want a login of their own: run `sciret dashboards export FILE` and import "
+            "the file there, or unset SCIRET_OPENSEARCH_AWS and set SCIRET_OPENSEARCH_USER"
+        )
+    if who.user and base.startswith("http:") and urlsplit(base).hostname not in ("127.0.0.1", "::1", "localhost"):
+        raise StoreError(f"{base}: a password is not sent without TLS: write https:// instead of http://")
 
 
-def _pool(access: Access) -> urllib3.PoolManager:
-    options: dict[str, Any] = {"cert_reqs": "CERT_NONE" if access.insecure else "CERT_REQUIRED"}
-    if access.ca and not access.insecure:
-        options["ca_certs"] = access.ca
-    if access.certificate:
-        options |= {"cert_file": access.certificate, "key_file": access.key}
-    if access.insecure:
+def _pool(who: Credentials) -> urllib3.PoolManager:
+    options: dict[str, Any] = {"cert_reqs": "CERT_NONE" if who.insecure else "CERT_REQUIRED"}
+    if who.ca and not who.insecure:
+        options["ca_certs"] = str(who.ca)
+    if who.certificate:
+        options |= {"cert_file": str(who.certificate), "key_file": str(who.key) if who.key else None}
+    if who.insecure:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the command itself has warned
     return urllib3.PoolManager(**options)
 
 
-def _headers(access: Access, tenant: str | None) -> dict[str, str]:
+def _headers(who: Credentials, tenant: str | None) -> dict[str, str]:
     headers = {"osd-xsrf": "true"}
-    if access.user is not None:
+    if who.user is not None:
         # By hand: urllib3's own way knows only the letters of Latin-1.
-        login = f"{access.user}:{access.password or ''}".encode()
+        login = f"{who.user}:{who.password or ''}".encode()
         headers["authorization"] = f"Basic {b64encode(login).decode()}"
     if tenant is not None:
         headers["securitytenant"] = tenant

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from sciret.connector.dashboards import Access, check_url, in_clear, install
+from sciret.connector.credentials import Credentials
+from sciret.connector.dashboards import check_url, install
 from sciret.errors import SettingsError, StoreError
 from sciret.mappings.dashboards import ndjson
 
@@ -77,7 +78,7 @@ def serving(standin: Standin, context: ssl.SSLContext | None = None) -> Iterator
 def test_the_request_is_the_one_that_dashboards_wants() -> None:
     """Path and query, the header against forged requests, and a form with a file whose name ends in .ndjson."""
     with serving(Standin()) as server:
-        assert install(server.url, OBJECTS, Access()) == COUNT
+        assert install(server.url, OBJECTS, Credentials()) == COUNT
     ((path, headers, _),) = server.asked
     assert path == "/api/saved_objects/_import?overwrite=true"
     assert headers["osd-xsrf"] == "true"
@@ -90,7 +91,7 @@ def test_the_request_is_the_one_that_dashboards_wants() -> None:
 def test_user_tenant_and_base_path() -> None:
     """A password can have letters beyond Latin-1."""
     with serving(Standin(base_path="/_dashboards/")) as server:
-        install(server.url, OBJECTS, Access("ops", "pąss:word"), tenant="global")
+        install(server.url, OBJECTS, Credentials("ops", "pąss:word"), tenant="global")
     ((path, headers, _),) = server.asked
     assert path == "/_dashboards/api/saved_objects/_import?overwrite=true"
     assert headers["authorization"] == "Basic b3BzOnDEhXNzOndvcmQ="
@@ -113,7 +114,7 @@ def test_a_refusal_says_what_to_do(status: int, says: str) -> None:
     """And is never taken for a success, nor followed to another address."""
     with serving(Standin(status=status, answer=b"out of order")) as server:
         with pytest.raises(StoreError, match=says):
-            install(server.url, OBJECTS, Access())
+            install(server.url, OBJECTS, Credentials())
         assert len(server.asked) == 1
 
 
@@ -125,25 +126,25 @@ def test_objects_that_were_refused_are_named() -> None:
         serving(Standin(answer=answer)) as server,
         pytest.raises(StoreError, match=r"took 27 .*visualization v0 \(missing_references\).* and 2 more"),
     ):
-        install(server.url, OBJECTS, Access())
+        install(server.url, OBJECTS, Credentials())
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b"[]", b'{"success": true}'])
 def test_an_answer_of_something_else_is_an_error(answer: bytes) -> None:
     """A login page of a proxy comes with 200 as well."""
     with serving(Standin(answer=answer)) as server, pytest.raises(StoreError, match="check the address"):
-        install(server.url, OBJECTS, Access())
+        install(server.url, OBJECTS, Credentials())
 
 
 def test_the_cluster_is_not_dashboards(opensearch: Any) -> None:
     """A mistake that is easily made: the other port."""
     with pytest.raises(StoreError, match="5601"):
-        install(opensearch.url, OBJECTS, Access())
+        install(opensearch.url, OBJECTS, Credentials())
 
 
 def test_nobody_there() -> None:
     with pytest.raises(StoreError, match="is OpenSearch Dashboards running there"):
-        install("http://127.0.0.1:9", OBJECTS, Access())
+        install("http://127.0.0.1:9", OBJECTS, Credentials())
 
 
 @pytest.fixture(scope="module")
@@ -165,13 +166,13 @@ def test_tls_is_verified(certificate: Path) -> None:
     context.load_cert_chain(certificate)
     with serving(Standin(), context) as server:
         with pytest.raises(StoreError, match="SCIRET_OPENSEARCH_CA"):
-            install(server.url, OBJECTS, Access("ops", "secret"))
+            install(server.url, OBJECTS, Credentials("ops", "secret"))
         assert server.asked == []
-        assert install(server.url, OBJECTS, Access(ca=str(certificate))) == COUNT
-        assert install(server.url, OBJECTS, Access(insecure=True)) == COUNT
+        assert install(server.url, OBJECTS, Credentials(ca=certificate)) == COUNT
+        assert install(server.url, OBJECTS, Credentials(insecure=True)) == COUNT
 
 
-@pytest.mark.parametrize("url", ["dashboards:5601", "ftp://host", "https://", "https://ops:secret@host:5601"])
+@pytest.mark.parametrize("url", ["dashboards:5601", "ftp://host", "https://", "https://host:port", "https://ops:secret@host:5601"])
 def test_an_address_that_cannot_be_used_is_refused(url: str) -> None:
     """Without its secret in the message."""
     with pytest.raises(SettingsError) as caught:
@@ -179,14 +180,13 @@ def test_an_address_that_cannot_be_used_is_refused(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("url", "password", "clear"),
-    [
-        ("http://dashboards:5601", "secret", True),
-        ("http://dashboards:5601", None, False),
-        ("http://localhost:5601", "secret", False),
-        ("https://dashboards:5601", "secret", False),
-    ],
-)
-def test_a_password_in_clear_is_noticed(url: str, password: str | None, clear: bool) -> None:
-    assert in_clear(url, Access("ops", password)) is clear
+def test_a_password_is_not_sent_in_clear() -> None:
+    """Except to this machine itself."""
+    with pytest.raises(StoreError, match="without TLS"):
+        install("http://dashboards.invalid:5601", OBJECTS, Credentials("ops", "secret"))
+
+
+def test_an_aws_signature_does_not_log_in() -> None:
+    """Said at once, with the other way."""
+    with pytest.raises(SettingsError, match="dashboards export"):
+        install("https://dashboards.invalid", OBJECTS, Credentials(aws_region="eu-central-1"))
