@@ -1,0 +1,104 @@
+"""The JSON files of this room as component templates, and the index template that is composed of them.
+
+What all indices of sciret have in common is in the components. What differs from one index to the next (length and
+engine of the vectors, shards, replicas, `_meta`) is in its index template and in the request that makes it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sciret.mappings.options import IndexOptions
+
+SCHEMA = 1
+"""Of documents and mappings. An index of a newer one is not touched."""
+VERSION = 1
+"""Of the component templates: raised with every change of the JSON files, so that a cluster gets the new ones."""
+COMPONENTS = ("settings", "bibliography", "features", "vectors", "sentences")
+_PRIORITY = 500
+_ENCODERS = {
+    "byte": {"name": "sq", "parameters": {"bits": 7}},
+    "fp16": {"name": "sq", "parameters": {"type": "fp16"}},
+    "binary": {"name": "binary", "parameters": {"bits": 1}},
+}
+
+
+def component_names(options: IndexOptions) -> list[str]:
+    """In the order in which they are laid over one another."""
+    return [f"sciret-{name}" for name in COMPONENTS if name != "sentences" or options.sentences]
+
+
+@cache
+def _component(name: str) -> str:
+    return (files("sciret.mappings") / f"{name}.json").read_text(encoding="utf-8")
+
+
+def component_templates() -> dict[str, dict[str, Any]]:
+    """Every component template by its name on the cluster."""
+    return {
+        f"sciret-{name}": {**json.loads(_component(name)), "version": VERSION, "_meta": {"made_by": "sciret"}}
+        for name in COMPONENTS
+    }
+
+
+def index_template(alias: str, options: IndexOptions, meta: dict[str, Any]) -> dict[str, Any]:
+    """For every index behind an alias. A longer alias wins: `papers-old-*` is not for indices of `papers`."""
+    return {
+        "index_patterns": [f"{alias}-*"],
+        "priority": _PRIORITY + len(alias),
+        "composed_of": component_names(options),
+        "template": index_body(options, meta),
+        "version": VERSION,
+        "_meta": {"made_by": "sciret"},
+    }
+
+
+def index_body(options: IndexOptions, meta: dict[str, Any]) -> dict[str, Any]:
+    """What an index has of its own."""
+    return {
+        "settings": {"index": {"number_of_shards": options.shards, "number_of_replicas": options.replicas}},
+        "mappings": {"_meta": {"sciret": meta}, "properties": vector_fields(options, meta.get("dims"))},
+    }
+
+
+def vector_fields(options: IndexOptions, dims: int | None) -> dict[str, Any]:
+    """The fields that kNN searches, once the length of the vectors is known."""
+    if dims is None:
+        return {}
+    found: dict[str, Any] = {"dense": _knn_vector(options, dims)}
+    if options.sentences:
+        found["sentences"] = {"type": "nested", "properties": {"vector": _knn_vector(options, dims)}}
+    return found
+
+
+def _knn_vector(options: IndexOptions, dims: int) -> dict[str, Any]:
+    parameters: dict[str, Any] = {"m": options.m, "ef_construction": options.ef_construction}
+    if options.quantization != "none":
+        parameters["encoder"] = _ENCODERS[options.quantization]
+    method = {"name": "hnsw", "engine": options.engine, "space_type": "innerproduct", "parameters": parameters}
+    return {"type": "knn_vector", "dimension": dims, "method": method}
+
+
+def index_meta(
+    options: IndexOptions,
+    *,
+    model: str | None,
+    dims: int | None,
+    model_name: str | None = None,
+    beta: float = 0.25,
+    lambda_: float = 0.7,
+) -> dict[str, Any]:
+    """What an index says of itself under `_meta.sciret`."""
+    return {
+        "schema": SCHEMA,
+        "model": model,
+        "model_name": model_name,
+        "dims": dims,
+        "beta": beta,
+        "lambda": lambda_,
+        "sentences": options.sentences,
+        "options": options.to_dict(),
+    }
