@@ -1,0 +1,135 @@
+"""Our bulk writer against opensearch-py's `parallel_bulk`: rate on the same documents in one run, and what is lost.
+
+    python benchmarks/bulk.py [--documents 4000] [--rounds 3]
+
+Starts a server of its own. Both get the same client, number of threads and size of requests, and take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from opensearchpy import OpenSearch, helpers
+
+from sciret.connector.bulk import CHUNK_BYTES, WORKERS, BulkWriter
+from sciret.connector.local_server import throwaway_server
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "connector"))
+
+from fault_proxy import Plan, fault_proxy, refuse  # the tests' proxy, found by the line above
+
+DIMS = 384
+Write = Callable[[OpenSearch, str, Iterator[tuple[str, dict[str, Any]]]], int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--rounds", type=int, default=5, help="they take turns; the best time of each counts")
+    given = parser.parse_args()
+    with throwaway_server(heap="1g", quick=False) as server:
+        client = OpenSearch(server.url, pool_maxsize=2 * WORKERS, timeout=60)
+        texts = list(make_documents(5 * given.documents, vector=False))
+        compare_rates(client, "texts", texts, given.rounds)
+        vectors = list(make_documents(given.documents, vector=True))
+        compare_rates(client, "texts with a vector", vectors, given.rounds)
+        compare_losses(client, server.url, texts)
+        client.close()
+
+
+def make_documents(count: int, *, vector: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """An abstract's worth of words each, as frequent as words are, and a vector as an encoder gives it."""
+    rng = np.random.default_rng(3)
+    for number in range(count):
+        words = [f"w{rank}" for rank in rng.zipf(1.3, 180) % 100_000]
+        source: dict[str, Any] = {"title": " ".join(words[:12]), "abstract": " ".join(words[12:]), "year": 1990}
+        if vector:
+            row = rng.standard_normal(DIMS)
+            source["dense"] = (row / np.linalg.norm(row)).astype(np.float16).astype(float).tolist()
+        yield f"paper:{number}", source
+
+
+def compare_rates(client: OpenSearch, kind: str, documents: list[tuple[str, dict[str, Any]]], rounds: int) -> None:
+    ways: dict[str, Write] = {"parallel_bulk": theirs, "BulkWriter": ours}
+    best = dict.fromkeys(ways, float("inf"))
+    for turn in range(rounds + 1):
+        for name, write in ways.items():
+            there, spent = fresh_index(client, lambda index, write=write: write(client, index, iter(documents)))
+            assert there == len(documents)
+            if turn:  # the first one warms the server up
+                best[name] = min(best[name], spent)
+    print(f"{kind}: {len(documents):,} documents, {WORKERS} threads, requests of at most {CHUNK_BYTES >> 20} MiB")
+    for name, spent in best.items():
+        print(f"  {name:<14} {len(documents) / spent:8.0f} documents/s")
+    print(f"  ours over theirs {best['parallel_bulk'] / best['BulkWriter']:.2f}")
+
+
+def compare_losses(client: OpenSearch, url: str, documents: list[tuple[str, dict[str, Any]]]) -> None:
+    """Small requests, so that there are enough of them for every fifth to be refused."""
+    plan: Plan = lambda number, _: refuse(429) if number % 5 == 0 else None  # noqa: E731
+    print(f"every fifth request answered by 429: of {len(documents):,} documents")
+    for name, write in {"parallel_bulk": theirs, "BulkWriter": ours}.items():
+        with fault_proxy(url, plan) as proxy, OpenSearch(proxy.url, pool_maxsize=2 * WORKERS) as proxied:
+
+            def small(index: str, write: Write = write, proxied: OpenSearch = proxied) -> int:
+                return write(proxied, index, iter(documents), size=64 << 10)
+
+            there, _ = fresh_index(client, small)
+        print(f"  {name:<14} lost {len(documents) - there:,}, after {proxy.faults} refusals")
+
+
+def ours(client: OpenSearch, index: str, documents: Iterator[tuple[str, Any]], size: int = CHUNK_BYTES) -> int:
+    return BulkWriter(client, index, chunk_bytes=size).write(documents).acknowledged
+
+
+def theirs(client: OpenSearch, index: str, documents: Iterator[tuple[str, Any]], size: int = CHUNK_BYTES) -> int:
+    """As forgiving as it can be made; its chunks are limited by bytes alone, as ours are."""
+    actions = ({"_op_type": "index", "_index": index, "_id": name, "_source": source} for name, source in documents)
+    results = helpers.parallel_bulk(
+        client,
+        actions,
+        thread_count=WORKERS,
+        queue_size=WORKERS,
+        chunk_size=10**9,
+        max_chunk_bytes=size,
+        raise_on_error=False,
+        raise_on_exception=False,
+    )
+    return sum(done for done, _ in results)
+
+
+def fresh_index(client: OpenSearch, write: Callable[[str], int]) -> tuple[int, float]:
+    """Write into an index that is made for it; how many documents are there afterwards, and how long it took."""
+    properties = {
+        "title": {"type": "text"},
+        "abstract": {"type": "text"},
+        "year": {"type": "integer"},
+        "dense": {
+            "type": "knn_vector",
+            "dimension": DIMS,
+            "method": {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"},
+        },
+    }
+    settings = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1", "knn": True}
+    body = {"settings": {"index": settings}, "mappings": {"dynamic": "strict", "properties": properties}}
+    client.indices.create(index="bench", body=body)
+    try:
+        begun = time.perf_counter()
+        acknowledged = write("bench")
+        spent = time.perf_counter() - begun
+        client.indices.refresh(index="bench")
+        there: int = client.count(index="bench")["count"]
+        assert there == acknowledged
+        return there, spent
+    finally:
+        client.indices.delete(index="bench")
+
+
+if __name__ == "__main__":
+    main()
