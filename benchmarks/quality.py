@@ -23,7 +23,7 @@ from sciret.encoded import EncodedQuery
 from sciret.encoders.encoder import Encoder
 from sciret.errors import RecordError
 from sciret.retrieval.ingest import IngestReport, ingest
-from sciret.retrieval.search import SearchOptions, search
+from sciret.retrieval.search import SearchOptions, ranking
 from sciret.sources.reader import open_source
 
 SETS = {
@@ -109,9 +109,9 @@ def progress(name: str, report: IngestReport) -> None:
 
 def measure(collection: Collection, options: SearchOptions) -> tuple[float, float]:
     run = [
-        ir_measures.ScoredDoc(qid, hit.paper.id, hit.score)
+        ir_measures.ScoredDoc(qid, paper_id, score)
         for qid, query in collection.queries.items()
-        for hit in search(collection.store, query, options)
+        for paper_id, score in ranking(collection.store, query, options).scored_ids()
     ]
     figures = ir_measures.calc_aggregate([nDCG @ 10, R @ 100], collection.qrels, run)
     return figures[nDCG @ 10], figures[R @ 100]

@@ -14,7 +14,6 @@ from sciret.cli.output import warn
 from sciret.cli.stores import open_store
 from sciret.errors import QueryError, SettingsError
 from sciret.evaluation.runs import write_run
-from sciret.hit import Hit
 from sciret.retrieval.queries import Question, ask, read_questions
 from sciret.retrieval.search import SearchOptions
 from sciret.settings import Settings
@@ -76,20 +75,20 @@ def _text(data: bytes, where: str) -> str:
 
 def answers(
     questions: Sequence[Question], settings: Settings, options: SearchOptions, store: Store, tally: Tally
-) -> Iterator[tuple[str, list[Hit]]]:
+) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """A query that cannot be answered is reported and left out; the others still run."""
     encoder = LateEncoder(settings)
     for question in _shown(questions):
         try:
-            hits = ask(question, encoder, store, options)
+            found = list(ask(question, encoder, store, options).scored_ids())
         except QueryError as error:
             warn(f"query {question.id}: {error}")
             tally.failed += 1
             continue
-        missing = len(set(question.candidates or ()) - {hit.paper.id for hit in hits})
+        missing = len(set(question.candidates or ()) - {paper_id for paper_id, _ in found})
         tally.missing += missing
         tally.incomplete += missing > 0
-        yield question.id, hits
+        yield question.id, found
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class Store(Protocol):
         """These papers with everything stored of them, whatever their access."""
 
     def candidates(self, query: EncodedQuery, channels: Sequence[Channel], k: int, scope: Scope) -> Sequence[str]:
-        """The union of each channel's k best papers. With `scope.ids`, all of those that the scope admits."""
+        """The union of each channel's k best papers, never `query.like`; of `scope.ids` all that the scope admits."""
 
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         """Exact scores of these papers on both sides, and their sentence vectors when asked for."""

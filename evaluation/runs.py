@@ -12,7 +12,6 @@ import numpy as np
 
 from sciret.errors import QueryError
 from sciret.evaluation.columns import Columns, read_columns
-from sciret.hit import Hit
 
 Run: TypeAlias = dict[str, dict[str, float]]
 """Query id to document id to score."""
@@ -21,19 +20,19 @@ _NAMES = "qid Q0 docid rank score tag"
 _UNWRITABLE = re.compile(r"[\s\0\ud800-\udfff]|\A\Z")
 
 
-def write_run(path: str | Path, answers: Iterable[tuple[str, Iterable[Hit]]], tag: str) -> None:
-    """Each query's hits as they come."""
+def write_run(path: str | Path, answers: Iterable[tuple[str, Iterable[tuple[str, float]]]], tag: str) -> None:
+    """Each query's papers and their scores, best first."""
     _check("tag", tag)
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        for qid, hits in answers:
+        for qid, found in answers:
             _check("query id", qid)
             score = np.float32(np.inf)
-            for hit in hits:
-                _check("paper id", hit.paper.id)
+            for rank, (paper_id, exact) in enumerate(found, start=1):
+                _check("paper id", paper_id)
                 # Tools order a run by its scores, not by its ranks, and trec_eval reads them as float32: scores that
                 # would be equal there go down by the smallest step, so that our order is the one that is evaluated.
-                score = min(np.float32(hit.score), np.nextafter(score, np.float32(-np.inf)))
-                file.write(f"{qid} Q0 {hit.paper.id} {hit.rank} {score} {tag}\n")
+                score = min(np.float32(exact), np.nextafter(score, np.float32(-np.inf)))
+                file.write(f"{qid} Q0 {paper_id} {rank} {score} {tag}\n")
 
 
 def read_run(path: str | Path) -> Run:

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.query import ASPECTS, paper_as_query
 from sciret.errors import QueryError
-from sciret.hit import Hit
-from sciret.retrieval.search import SearchOptions, search
+from sciret.retrieval.search import Ranking, SearchOptions, ranking
 from sciret.store import Store
 
 
@@ -95,9 +94,9 @@ def encode_question(question: Question, encoder: QueryEncoder, store: Store, *, 
     return paper_as_query(stored, question.sentences, ASPECTS[question.aspect] if question.aspect else ())
 
 
-def ask(question: Question, encoder: QueryEncoder, store: Store, options: SearchOptions) -> list[Hit]:
-    """Answer one question. With candidates, only those are ranked, and all of them that the store may show."""
+def ask(question: Question, encoder: QueryEncoder, store: Store, options: SearchOptions) -> Ranking:
+    """Rank papers for one question. With candidates, only those are ranked, and all of them that the store may show."""
     query = encode_question(question, encoder, store, restricted=options.scope.restricted)
     if question.candidates is not None:
         options = replace(options, scope=replace(options.scope, ids=question.candidates))
-    return search(store, query, options)
+    return ranking(store, query, options)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from sciret.encoded import EncodedQuery, Vector
+from sciret.encoded import EncodedQuery
 from sciret.errors import SettingsError, StoreError, WrongModelError
 from sciret.hit import Hit
 from sciret.retrieval.explain import explain
-from sciret.retrieval.fusion import blend, fuse, rank
+from sciret.retrieval.fusion import Scores, blend, fuse, rank
 from sciret.retrieval.transport import ASPECT_TAU, WHOLE_TAU, SentenceMatches, match
 from sciret.store import Channel, Completed, Scope, Sparse, Store
 
@@ -41,18 +41,50 @@ class SearchOptions:
             raise SettingsError("--lambda and --rerank-weight lie between 0 and 1")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The candidates with their scores, best first in `order`; reasons are worked out for those that are shown."""
+
+    query: EncodedQuery
+    found: Completed
+    fused: Scores  # [n]
+    matches: SentenceMatches | None
+    scores: Scores  # [n] what the ranking is by
+    order: Sequence[int]
+
+    def scored_ids(self) -> Iterator[tuple[str, float]]:
+        for i in self.order:
+            yield self.found.ids[i], float(self.scores[i])
+
+    def hits(self) -> Iterator[Hit]:
+        """Decode and explain the records of the hits, and only of those."""
+        for position, i in enumerate(self.order, start=1):
+            stored = self.found.load(i)
+            why = explain(self.query, stored, self.found.terms, self.found.contributions[i], self.matches, i)
+            yield Hit(position, float(self.scores[i]), stored.paper, self._parts(i), why)
+
+    def _parts(self, i: int) -> dict[str, float]:
+        parts = {"dense": self.found.dense[i], "sparse": self.found.sparse[i], "fused": self.fused[i]}
+        if self.matches is not None:
+            parts["rerank"] = self.matches.similarity[i]
+        return {name: float(part) for name, part in parts.items()}
+
+
 def search(store: Store, query: EncodedQuery, options: SearchOptions) -> list[Hit]:
-    """The k best papers for the query, or every paper of `options.scope.ids` when the scope names some."""
+    """The k best papers for the query with reasons, or every paper of `options.scope.ids` when the scope names some."""
+    return list(ranking(store, query, options).hits())
+
+
+def ranking(store: Store, query: EncodedQuery, options: SearchOptions) -> Ranking:
+    """The same without reasons, which take longer than the search itself where many papers are wanted."""
     check_model(store, query)
     ids = store.candidates(query, channels(query, options), max(options.k, options.candidates), options.scope)
     found = store.complete(query, ids, options.sparse, sentences=options.rerank != "none")
     fused = fuse(found.dense, found.sparse, options.lambda_ if options.sparse else 1.0)
     matches = compare_sentences(query, found, options)
     scores = fused if matches is None else blend(fused, matches.similarity, rerank_weight(query, options))
-    order = rank(scores, found.ids)
-    wanted = [i for i in order if found.ids[i] != query.like or options.scope.ids is not None]
-    depth = len(wanted) if options.scope.ids is not None else options.k
-    return list(hits(query, found, fused, matches, scores, wanted[:depth]))
+    depth = options.k if options.scope.ids is None else len(found.ids)
+    return Ranking(query, found, fused, matches, scores, rank(scores, found.ids)[:depth])
 
 
 def check_model(store: Store, query: EncodedQuery) -> None:
@@ -89,21 +121,3 @@ def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOpti
 def rerank_weight(query: EncodedQuery, options: SearchOptions) -> float:
     """Chosen sentences are what an aspect query is about; the rest of the paper only helps to tell equals apart."""
     return options.aspect_weight if query.aspect else options.rerank_weight
-
-
-def hits(
-    query: EncodedQuery,
-    found: Completed,
-    fused: Vector,  # [n]
-    matches: SentenceMatches | None,
-    scores: Vector,  # [n]
-    order: list[int],
-) -> Iterator[Hit]:
-    """Decode the records of the hits, and only of those."""
-    for position, i in enumerate(order, start=1):
-        stored = found.load(i)
-        parts = {"dense": float(found.dense[i]), "sparse": float(found.sparse[i]), "fused": float(fused[i])}
-        if matches is not None:
-            parts["rerank"] = float(matches.similarity[i])
-        why = explain(query, stored, found.terms, found.contributions[i], matches, i)
-        yield Hit(position, float(scores[i]), stored.paper, parts, why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import ir_measures
@@ -14,22 +14,16 @@ from hypothesis import strategies as st
 
 from sciret.errors import QueryError, RecordError, SettingsError
 from sciret.evaluation.runs import read_run, write_run
-from sciret.hit import Hit
-from sciret.paper import Paper
 
 Write = Callable[[str, str], Path]
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 SCORES = st.floats(-1e9, 1e9)
 
 
-def hits(scores: dict[str, float]) -> Sequence[Hit]:
-    return [Hit(rank, score, Paper(docid, "Title")) for rank, (docid, score) in enumerate(scores.items(), start=1)]
-
-
 def test_a_run_has_six_columns(tmp_path: Path) -> None:
-    """Ranks are those of the hits, and a score from a float32 array is written as a plain number."""
-    score = np.float32(0.5)
-    write_run(tmp_path / "out.trec", [("q1", hits({"a": 2.25, "b": score})), ("q2", hits({"a": -1.0}))], "mine")  # type: ignore[dict-item]
+    """Ranks count from 1, and a score from a float32 array is written as a plain number."""
+    score: float = np.float32(0.5)  # type: ignore[assignment]  # what an array gives
+    write_run(tmp_path / "out.trec", [("q1", {"a": 2.25, "b": score}.items()), ("q2", {"a": -1.0}.items())], "mine")
     assert (tmp_path / "out.trec").read_text() == "q1 Q0 a 1 2.25 mine\nq1 Q0 b 2 0.5 mine\nq2 Q0 a 1 -1.0 mine\n"
 
 
@@ -41,7 +35,7 @@ def test_what_is_written_is_read_again(
     """Every paper in its order, with its score as near as float32 comes, and ir-measures reads the same."""
     path = tmp_path_factory.mktemp("runs") / "out.trec"
     ranked = {qid: dict(sorted(scores.items(), key=lambda item: -item[1])) for qid, scores in run.items()}
-    write_run(path, [(qid, hits(scores)) for qid, scores in ranked.items()], "tag")
+    write_run(path, [(qid, scores.items()) for qid, scores in ranked.items()], "tag")
     found = read_run(path)
     assert {qid: list(scores) for qid, scores in found.items()} == {qid: list(s) for qid, s in ranked.items() if s}
     for qid, scores in found.items():
@@ -53,7 +47,7 @@ def test_what_is_written_is_read_again(
 
 def test_equal_scores_keep_our_order_where_tools_would_change_it(tmp_path: Path) -> None:
     """trec_eval rounds to float32 and puts the larger id first among equals."""
-    write_run(tmp_path / "out.trec", [("q", hits({"a": 0.5 + 1e-10, "b": 0.5, "c": 0.5}))], "tag")
+    write_run(tmp_path / "out.trec", [("q", {"a": 0.5 + 1e-10, "b": 0.5, "c": 0.5}.items())], "tag")
     scores = [np.float32(score) for score in read_run(tmp_path / "out.trec")["q"].values()]
     assert scores == sorted(set(scores), reverse=True)
 
@@ -64,7 +58,7 @@ def test_ids_that_would_break_the_columns_are_refused(tmp_path: Path, bad: str, 
     """The error says which of the ids it is, and shows it."""
     qid, docid, tag = (bad if what == each else "fine" for each in ("query id", "paper id", "tag"))
     with pytest.raises(QueryError) as caught:
-        write_run(tmp_path / "out.trec", [(qid, hits({docid: 1.0}))], tag)
+        write_run(tmp_path / "out.trec", [(qid, {docid: 1.0}.items())], tag)
     assert str(caught.value).startswith(f"the {what} {bad!r} cannot stand in a TREC run")
 
 
