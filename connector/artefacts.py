@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -59,13 +59,13 @@ class Recipe:
     artefacts: tuple[Artefact, ...]
     modules: Mapping[str, Mapping[str, str]]
     """Descriptors for modules whose artefact is a bare jar: folder name to properties."""
+    policies: Mapping[str, Sequence[str]]
+    """What Java's security manager, which 2.x has, must allow such a module."""
 
     @property
     def folder_name(self) -> str:
         """Changes with the lock file, so that an old home is never taken for a new one."""
-        content = repr(
-            (LAYOUT, LEFT_OUT, self.artefacts, sorted((k, sorted(v.items())) for k, v in self.modules.items()))
-        )
+        content = json.dumps([LAYOUT, LEFT_OUT, asdict(self)], sort_keys=True)
         return f"{self.name}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
 
@@ -83,6 +83,7 @@ def load_recipe(name: str, lock_file: Path = LOCK_FILE) -> Recipe:
         tuple(entry.get("java") or base["java"]),
         tuple(_artefact(each) for each in artefacts),
         {**base.get("modules", {}), **entry.get("modules", {})},
+        {**base.get("policies", {}), **entry.get("policies", {})},
     )
 
 
@@ -120,7 +121,9 @@ def _assemble(recipe: Recipe, home: Path) -> None:
         for artefact in recipe.artefacts:
             _place(artefact, downloads / artefact.file_name, made / artefact.into)
         for name, properties in recipe.modules.items():
-            _describe(made / "modules" / name, {"name": name, "version": recipe.version, **properties})
+            _describe(made / "modules" / name, {**_descriptor(name, recipe.version), **properties})
+        for name, permissions in recipe.policies.items():
+            _allow(made / "modules" / name, permissions)
         make_readable(made)
         made.rename(home)
 
@@ -208,9 +211,25 @@ def _copy_part(file: Path, target: Path, only: tuple[str, ...]) -> None:
                 copy.writestr(entry, archive.read(entry))
 
 
+def _descriptor(name: str, version: str) -> dict[str, str]:
+    return {
+        "name": name,
+        "description": f"The module {name}",
+        "version": version,
+        "opensearch.version": version,
+        "java.version": "11",
+        "has.native.controller": "false",
+    }
+
+
 def _describe(folder: Path, properties: Mapping[str, str]) -> None:
     lines = [f"{name}={value}\n" for name, value in properties.items()]
     (folder / "plugin-descriptor.properties").write_text("".join(lines), encoding="utf-8")
+
+
+def _allow(folder: Path, permissions: Sequence[str]) -> None:
+    lines = [f"  permission {permission};\n" for permission in permissions]
+    (folder / "plugin-security.policy").write_text(f"grant {{\n{''.join(lines)}}};\n", encoding="utf-8")
 
 
 def make_readable(folder: Path) -> None:

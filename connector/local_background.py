@@ -76,8 +76,8 @@ def down(*, wipe: bool = False) -> Running | None:
     folder.mkdir(parents=True, exist_ok=True)
     with exclusive(folder / "background.lock"):
         found = _read()
-        for pid in found.alive().values() if found else ():
-            end(pid)
+        if found:
+            end(found.alive().values())
         _state().unlink(missing_ok=True)
         if wipe:
             shutil.rmtree(folder / "data", ignore_errors=True)

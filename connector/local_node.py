@@ -10,14 +10,14 @@ import ssl
 import subprocess
 import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sciret.connector.local_process import end, is_alive, kill, spawn, unprivileged
+from sciret.connector.local_process import PATIENCE, end, spawn, unprivileged
 from sciret.errors import StoreError
 
 HOST = "127.0.0.1"
@@ -79,6 +79,10 @@ class Node:
     def pid(self) -> int | None:
         return self.process.pid if self.process else None
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def start(self, *, until_parent_ends: bool) -> None:
         self._configure()
         command = self.command()
@@ -114,8 +118,7 @@ class Node:
         runtime = self.runtime
         # 3.x has an agent in place of Java's security manager. Attached it costs 4 s of each start, and it is there to
         # hold back plugins that we do not trust; its classes must be there all the same.
-        jars = [*_jars(runtime.home / "lib"), *_jars(runtime.home / "locale")]
-        jars += sorted((runtime.home / "agent").glob("opensearch-agent-bootstrap-*.jar"))
+        jars = [*_jars(runtime.home, "lib/*.jar"), *_jars(runtime.home, "agent/opensearch-agent-bootstrap-*.jar")]
         return [
             str(runtime.java),
             *runtime.options,
@@ -123,7 +126,9 @@ class Node:
             f"-XX:ErrorFile={self.folder / 'crash.txt'}",
             "-Djava.awt.headless=true",
             "-Dfile.encoding=UTF-8",
-            # The runtime of the extra has no break iterators; ICU's take their place (home/locale).
+            # The runtime of the extra has no break iterators; ICU's take their place. On the boot class path, since the
+            # security manager of 2.x lets nobody else provide them.
+            f"-Xbootclasspath/a:{':'.join(_jars(runtime.home, 'locale/*.jar'))}",
             "-Djava.locale.providers=SPI,CLDR",
             "-Djna.nosys=true",
             "-Dio.netty.noUnsafe=true",
@@ -133,7 +138,7 @@ class Node:
             f"-Dopensearch.path.conf={self.folder / 'config'}",
             "-Dopensearch.distribution.type=zip",
             "-cp",
-            ":".join(map(str, jars)),
+            ":".join(jars),
             "org.opensearch.bootstrap.OpenSearch",
         ]
 
@@ -142,7 +147,7 @@ class Node:
         deadline = time.monotonic() + START_TIMEOUT
         path = f"/_cluster/health?wait_for_nodes=>={nodes}&wait_for_status=yellow&timeout=1s"
         while True:
-            if self.pid is None or not is_alive(self.pid):
+            if not self.is_running:
                 raise StoreError(f"OpenSearch ended while it started: {self.last_words()}")
             try:
                 if fetch(self.url, path, self.login)[0] == 200:
@@ -159,20 +164,23 @@ class Node:
         said = [line for line in lines if not line.startswith("\tat ")]
         return " | ".join(said[-5:]) or "it said nothing"
 
-    def stop(self) -> None:
-        if self.process:
-            end(self.process.pid)
-            self.process.wait()
-
     def kill(self) -> None:
         """`kill -9`, for tests of what a cluster does then."""
         if self.process:
-            kill(self.process.pid)
+            self.process.kill()
             self.process.wait()
 
 
-def _jars(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.jar"))
+def stop(nodes: Sequence[Node], patience: float = PATIENCE) -> None:
+    """All of them; returns when their processes are gone."""
+    started = [node.process for node in nodes if node.process]
+    end((process.pid for process in started), patience)
+    for process in started:
+        process.wait()
+
+
+def _jars(home: Path, pattern: str) -> list[str]:
+    return sorted(map(str, home.glob(pattern)))
 
 
 def fetch(url: str, path: str, login: Login | None = None, method: str = "GET") -> tuple[int, Any]:

@@ -14,11 +14,13 @@ from typing import Any
 
 from sciret.connector.artefacts import load_recipe, prepare_home
 from sciret.connector.local_java import find_java, java_options, reachable_java
-from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free
-from sciret.connector.local_process import cache_folder
+from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free, stop
+from sciret.connector.local_process import PATIENCE, cache_folder
 from sciret.errors import SettingsError
 
 VERSIONS = ("3.6.0", "2.19.1")
+SHORT_PATIENCE = 1.0
+"""For servers whose data nobody wants to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,33 @@ class LocalServer:
     def url(self) -> str:
         return self.nodes[0].url
 
+    @property
+    def urls(self) -> list[str]:
+        return [node.url for node in self.nodes]
+
     def node(self, name: str) -> Node:
         """By its name: `node-1`, `node-2` ..."""
         return next(node for node in self.nodes if node.name == name)
 
     def get(self, path: str) -> Any:
-        """The JSON that a GET request brings, for looking at the server without a client."""
-        return fetch(self.url, path, self.nodes[0].login)[1]
+        """The JSON that a GET request to a running node brings, for looking at the server without a client."""
+        node = next(node for node in self.nodes if node.is_running)
+        return fetch(node.url, path, node.login)[1]
+
+    def manager(self) -> str:
+        """Name of the node that is the elected cluster manager."""
+        return str(self.get("/_cat/cluster_manager?format=json")[0]["node"])
+
+    def kill(self, name: str) -> None:
+        """`kill -9` of one node, for tests of what the others do then."""
+        self.node(name).kill()
+
+    def revive(self) -> None:
+        """Start the nodes that were killed, on the data that they had, and wait until all have found each other."""
+        for node in self.nodes:
+            if not node.is_running:
+                node.start(until_parent_ends=True)
+        self.wait()
 
     def wait(self) -> None:
         """Until every node answers and has found the others; if one does not, all are stopped."""
@@ -50,9 +72,8 @@ class LocalServer:
             self.stop()
             raise
 
-    def stop(self) -> None:
-        for node in self.nodes:
-            node.stop()
+    def stop(self, patience: float = PATIENCE) -> None:
+        stop(self.nodes, patience)
 
 
 def launch_server(
@@ -68,7 +89,7 @@ def launch_server(
     """Start its processes. Data stay in the folder; ports are free ones, or begin at the one that is given."""
     server = LocalServer(version, folder, _nodes(prepare_runtime(version, heap, quick=quick), folder, port, nodes))
     if until_parent_ends:
-        atexit.register(server.stop)
+        atexit.register(server.stop, SHORT_PATIENCE)
     for node in server.nodes:
         node.start(until_parent_ends=until_parent_ends)
     return server
@@ -83,7 +104,7 @@ def throwaway_server(version: str = VERSIONS[0], **options: Any) -> Iterator[Loc
             server.wait()
             yield server
         finally:
-            server.stop()
+            server.stop(SHORT_PATIENCE)
 
 
 def prepare_runtime(version: str, heap: str, *, quick: bool) -> Runtime:

@@ -9,6 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -26,18 +27,40 @@ class ExistingServer:
     url: str
 
 
+def _serve(version: str, **options: Any) -> Iterator[LocalServer]:
+    with throwaway_server(version, **options) as server:
+        _answering[server.url] = server.nodes[0].login
+        yield server
+        del _answering[server.url]
+
+
 @pytest.fixture(scope="session")
 def opensearch() -> Iterator[LocalServer | ExistingServer]:
     """OpenSearch 3.6.0 with k-NN and neural-search, one node: `.url`."""
-    existing = os.environ.get("SCIRET_TEST_OPENSEARCH_URL")
+    existing = os.environ.get("SCIRET_TEST_OPENSEARCH_URL", "").rstrip("/")
     if existing:
         _answering[existing] = None
-        yield ExistingServer(existing.rstrip("/"))
-        return
-    with throwaway_server("3.6.0", heap="384m") as server:
-        _answering[server.url] = None
-        yield server
-        del _answering[server.url]
+        yield ExistingServer(existing)
+    else:
+        yield from _serve("3.6.0", heap="384m")
+
+
+@pytest.fixture(scope="session")
+def opensearch_2() -> Iterator[LocalServer]:
+    """OpenSearch 2.19.1 with k-NN, one node: `.url`."""
+    yield from _serve("2.19.1", heap="384m")
+
+
+@pytest.fixture(scope="session")
+def _cluster() -> Iterator[LocalServer]:
+    yield from _serve("3.6.0", nodes=3, heap="320m")
+
+
+@pytest.fixture
+def opensearch_cluster(_cluster: LocalServer) -> Iterator[LocalServer]:
+    """Three nodes of OpenSearch 3.6.0: `.urls`, `.manager()`, `.kill(name)`. Killed ones come back after the test."""
+    yield _cluster
+    _cluster.revive()
 
 
 @pytest.fixture
