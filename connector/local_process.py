@@ -137,13 +137,20 @@ def _is_zombie(pid: int) -> bool:
 
 def command_line(pid: int) -> str:
     """Of a running process; empty if there is none. Tells our server from a stranger that has its number now."""
-    process = Path(f"/proc/{pid}/cmdline")
-    try:
-        if process.parent.parent.joinpath("self").exists():
-            return process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        listing = shutil.which("ps") or "ps"
-        return subprocess.run(  # noqa: S603 - the command is fixed
-            [listing, "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
-        ).stdout
-    except OSError:
-        return ""
+    if not Path("/proc/self").exists():
+        return _listed(pid)
+    for _ in range(50):
+        try:
+            content = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return ""
+        if content or _is_zombie(pid):
+            return content.replace(b"\0", b" ").decode(errors="replace")
+        time.sleep(0.01)  # empty for the moment in which it becomes another program
+    return ""
+
+
+def _listed(pid: int) -> str:
+    """Where there is no /proc, as on macOS."""
+    command = [shutil.which("ps") or "ps", "-ww", "-o", "args=", "-p", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - fixed

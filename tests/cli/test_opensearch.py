@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from sciret.connector.artefacts import load_recipe, prepare_home
 from sciret.connector.local_node import fetch, free_ports
-from sciret.connector.local_process import cache_folder, command_line
+from sciret.connector.local_process import cache_folder
 from sciret.connector.local_server import run_folder
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -43,10 +44,13 @@ def opensearch_command(cache: Path) -> Command:
     return run
 
 
-def processes(cache: Path) -> list[int]:
+def processes(cache: Path) -> list[str]:
     """All that run on a folder of this cache."""
-    numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [pid for pid in numbers if f"opensearch.path.conf={cache}" in command_line(pid)]
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it may end while we look
+            found.append(entry.read_text(encoding="utf-8", errors="replace"))
+    return [command for command in found if f"opensearch.path.conf={cache}" in command]
 
 
 def test_up_status_down(opensearch_command: Command, cache: Path) -> None:

@@ -92,13 +92,12 @@ time.sleep(60)
 def test_it_ends_with_a_parent_that_is_killed() -> None:
     """kill -9 gives no chance to clean up; the kernel does it."""
     with run_folder() as folder:
-        parent = subprocess.Popen([sys.executable, "-c", ORPHAN, str(folder)], stdout=subprocess.PIPE, text=True)
-        assert parent.stdout is not None
-        with parent.stdout:
-            server = int(parent.stdout.readline())
-        assert str(folder) in command_line(server)
-        parent.kill()
-        parent.wait()
+        with subprocess.Popen([sys.executable, "-c", ORPHAN, str(folder)], stdout=subprocess.PIPE, text=True) as parent:
+            try:
+                server = int(parent.stdout.readline() if parent.stdout else "")
+                assert str(folder) in command_line(server)
+            finally:
+                parent.kill()
         deadline = time.monotonic() + 10
         while command_line(server) and time.monotonic() < deadline:
             time.sleep(0.01)
