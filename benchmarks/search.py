@@ -65,7 +65,7 @@ def measure(
     query = replace(encoded, text=synthetic.text, model=synthetic.model)
     options = SearchOptions()
     with stage("candidates", stages):
-        ids = store.candidates(query, channels(query, options), options.candidates, options.scope)
+        ids = store.candidates(query, channels(query, options, store.channels), options.candidates, options.scope)
     with stage("complete", stages):
         found = store.complete(query, ids, options.sparse, sentences=True)
     with stage("transport", stages):

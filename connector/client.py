@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import AuthorizationException, OpenSearchException, TransportError
@@ -31,6 +32,11 @@ class Client:
         """opensearch-py's own client, to be used within `explained`."""
         self.server = Server("", "", None)
 
+    @property
+    def path(self) -> str:
+        """The alias, as a part of a request's path."""
+        return quote(self.address.alias, safe="")
+
     def call(
         self,
         method: str,
@@ -45,10 +51,10 @@ class Client:
         with self.explained():
             return self.api.transport.perform_request(method, path, params=options, body=body)
 
-    def msearch(self, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Several searches in one round trip; the first that failed is raised."""
+    def msearch(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Several searches of the alias in one round trip; the first that failed is raised."""
         lines = "".join(f"{{}}\n{json.dumps(body, separators=(',', ':'))}\n" for body in bodies)
-        answer = self.call("POST", f"/{index}/_msearch", lines, params={"rest_total_hits_as_int": "true"})
+        answer = self.call("POST", f"/{self.path}/_msearch", lines)
         found: list[dict[str, Any]] = answer["responses"]
         for each in found:
             if "error" in each:

@@ -20,6 +20,11 @@ class MissingIndexError(StoreError):
 class RefusedRequestError(StoreError):
     """The server understood a request and will not carry it out (400): what it says is in the message."""
 
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """The server's name for it, such as `resource_already_exists_exception`."""
+
 
 def explain(error: OpenSearchException, address: Address) -> StoreError:
     """The same in words that say what to do."""
@@ -44,7 +49,7 @@ def _explain_status(error: TransportError, address: Address) -> StoreError:
     if status == 404 and "index_not_found" in str(error.error):
         return MissingIndexError(f"no index {address.alias!r} at {address.url}: `sciret ingest` makes one")
     if status == 400:
-        return RefusedRequestError(f"{address}: OpenSearch refused a request: {reason}")
+        return RefusedRequestError(f"{address}: OpenSearch refused a request: {reason}", str(error.error))
     remedies = {
         401: "it wants to know who you are: set SCIRET_OPENSEARCH_USER and SCIRET_OPENSEARCH_PASSWORD to what it knows",
         403: f"you may not do this there ({reason}); ask for a role that may",

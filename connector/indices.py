@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +17,7 @@ from sciret.mappings.templates import (
     vector_fields,
 )
 
-__all__ = ["IndexOptions", "add_vectors", "create_index", "index_meta", "index_name", "put_templates"]
+__all__ = ["IndexOptions", "create_index", "index_meta", "index_name", "put_meta", "put_templates"]
 
 
 def index_name(alias: str, number: int) -> str:
@@ -52,7 +53,9 @@ def put_templates(client: Client, options: IndexOptions, meta: dict[str, Any]) -
     client.call("PUT", f"/_index_template/{quote(f'sciret-{alias}')}", index_template(alias, options, meta))
 
 
-def add_vectors(client: Client, index: str, options: IndexOptions, meta: dict[str, Any]) -> None:
-    """The vector fields, for an index that was made before there was any vector; `meta` has their length."""
-    body = {"_meta": {"sciret": meta}, "properties": vector_fields(options, meta["dims"])}
+def put_meta(
+    client: Client, index: str, meta: Mapping[str, Any], options: IndexOptions, *, vectors: int | None
+) -> None:
+    """Replace `_meta`; with `vectors`, their length, add the fields for them to an index that was made without."""
+    body = {"_meta": dict(meta), "properties": vector_fields(options, vectors)}
     client.call("PUT", f"/{quote(index)}/_mapping", body)

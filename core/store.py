@@ -12,6 +12,7 @@ from sciret.errors import QueryError
 
 Channel = Literal["bm25", "tfidf", "dense", "sentence"]
 Sparse = Literal["bm25", "tfidf"]
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
 SPARSE: tuple[Sparse, ...] = get_args(Sparse)
 
 Op = Literal["=", "!=", ">=", "<=", ">", "<"]
@@ -77,6 +78,10 @@ class Store(Protocol):
     @property
     def model(self) -> str | None:
         """Fingerprint of the model the store was filled by; None while it is empty."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """Those that can propose candidates here: an index without nested sentences has none for single ones."""
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Content hash of each of these papers that the store has."""

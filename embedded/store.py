@@ -16,7 +16,7 @@ from sciret.embedded.records import ids_as_json, read, to_row
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.errors import QueryError, WrongModelError
 from sciret.storable import dims_of
-from sciret.store import Channel, Completed, Scope, Sparse
+from sciret.store import CHANNELS, Channel, Completed, Scope, Sparse
 
 _FIGURES = f"""
 SELECT
@@ -57,6 +57,10 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             model: str | None = connection.execute("SELECT model FROM state").fetchone()[0]
         return model
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return CHANNELS
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         known = "SELECT id, hash FROM papers WHERE id IN (SELECT value FROM json_each(?))"

@@ -23,6 +23,8 @@ class SearchOptions:
     """How to search. docs/defaults.md has the measurements behind the defaults."""
 
     k: int = 10
+    from_: int = 0
+    """Hits that are passed over: those from 10 on are the second page of ten."""
     candidates: int = 100
     """How many each channel proposes; every proposed paper is scored in full."""
     lambda_: float = 0.7
@@ -35,8 +37,8 @@ class SearchOptions:
     scope: Scope = field(default_factory=Scope)
 
     def __post_init__(self) -> None:
-        if self.k < 1 or self.candidates < 1:
-            raise SettingsError("-k and --candidates are at least 1")
+        if self.k < 1 or self.candidates < 1 or self.from_ < 0:
+            raise SettingsError("-k and --candidates are at least 1, and --from is at least 0")
         if not all(0 <= share <= 1 for share in (self.lambda_, self.rerank_weight, self.aspect_weight)):
             raise SettingsError("--lambda and --rerank-weight lie between 0 and 1")
 
@@ -51,6 +53,8 @@ class Ranking:
     matches: SentenceMatches | None
     scores: Scores  # [n] what the ranking is by
     order: Sequence[int]
+    passed_over: int = 0
+    """Better ones that `order` leaves out."""
 
     def scored_ids(self) -> Iterator[tuple[str, float]]:
         for i in self.order:
@@ -58,7 +62,7 @@ class Ranking:
 
     def hits(self) -> Iterator[Hit]:
         """Decode and explain the records of the hits, and only of those."""
-        for position, i in enumerate(self.order, start=1):
+        for position, i in enumerate(self.order, start=self.passed_over + 1):
             stored = self.found.load(i)
             why = explain(self.query, stored, self.found.terms, self.found.contributions[i], self.matches, i)
             yield Hit(position, float(self.scores[i]), stored.paper, self._parts(i), why)
@@ -76,15 +80,21 @@ def search(store: Store, query: EncodedQuery, options: SearchOptions) -> list[Hi
 
 
 def ranking(store: Store, query: EncodedQuery, options: SearchOptions) -> Ranking:
-    """The same without reasons, which take longer than the search itself where many papers are wanted."""
+    """The same without reasons, which take longer than the search itself where many papers are wanted.
+
+    With `options.from_` the k that follow on so many better ones. Pages are parts of one ranking as long as they lie
+    within the candidates of a channel; behind them every further page asks for more, which may come in anywhere.
+    """
     check_model(store, query)
-    ids = store.candidates(query, channels(query, options), max(options.k, options.candidates), options.scope)
+    last = options.from_ + options.k
+    proposing = channels(query, options, store.channels)
+    ids = store.candidates(query, proposing, max(last, options.candidates), options.scope)
     found = store.complete(query, ids, options.sparse, sentences=options.rerank != "none")
     fused = fuse(found.dense, found.sparse, options.lambda_ if options.sparse else 1.0)
     matches = compare_sentences(query, found, options)
     scores = fused if matches is None else blend(fused, matches.similarity, rerank_weight(query, options))
-    depth = options.k if options.scope.ids is None else len(found.ids)
-    return Ranking(query, found, fused, matches, scores, rank(scores, found.ids)[:depth])
+    order = rank(scores, found.ids)[options.from_ : last if options.scope.ids is None else None]
+    return Ranking(query, found, fused, matches, scores, order, options.from_)
 
 
 def check_model(store: Store, query: EncodedQuery) -> None:
@@ -96,8 +106,11 @@ def check_model(store: Store, query: EncodedQuery) -> None:
         raise WrongModelError("the store", stored, query.model)
 
 
-def channels(query: EncodedQuery, options: SearchOptions) -> list[Channel]:
-    """Who proposes candidates. A side without weight proposes nothing; aspects are proposed by single sentences too."""
+def channels(query: EncodedQuery, options: SearchOptions, available: Sequence[Channel]) -> list[Channel]:
+    """Who proposes candidates. A side without weight proposes nothing; aspects are proposed by single sentences too.
+
+    Where the store cannot search for single sentences, what the others propose is reranked by sentences all the same.
+    """
     chosen: list[Channel] = []
     if options.sparse is not None and options.lambda_ < 1:
         chosen.append(options.sparse)
@@ -105,7 +118,7 @@ def channels(query: EncodedQuery, options: SearchOptions) -> list[Channel]:
         chosen.append("dense")
     if query.aspect and options.rerank != "none":
         chosen.append("sentence")
-    return chosen
+    return [channel for channel in chosen if channel in available]
 
 
 def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOptions) -> SentenceMatches | None:

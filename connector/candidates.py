@@ -1,0 +1,52 @@
+"""Which request finds the candidates of each channel, and the ids in its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sciret.connector import queries
+from sciret.connector.filters import Clause
+from sciret.connector.statistics import Words
+from sciret.encoded import EncodedQuery, Vector
+from sciret.encoders.analysis import count_terms
+from sciret.errors import QueryError
+from sciret.store import SPARSE, Channel
+
+
+def channel_body(channel: Channel, query: EncodedQuery, k: int, admitted: Clause) -> queries.Body | None:
+    """By the server's own index structures. None where the query has nothing to look for."""
+    if channel == "dense":
+        return queries.nearest(vectors_of(query, channel)[0], k, admitted)
+    if channel == "sentence":
+        return queries.nearest_sentences(vectors_of(query, channel), k, admitted)
+    terms = count_terms(query.text)
+    return queries.lexical(channel, terms, k, admitted) if terms else None
+
+
+def exact_body(channel: Channel, query: EncodedQuery, k: int, admitted: Clause, words: Words) -> queries.Body | None:
+    """By scores of every paper, equal ones by id."""
+    if channel == "dense":
+        return queries.exact_nearest(vectors_of(query, channel)[0], k, admitted)
+    if channel == "sentence":
+        return queries.exact_nearest_sentences(vectors_of(query, channel), k, admitted)
+    weights = dict(zip(words.terms, words.weights(channel).tolist(), strict=True))
+    return queries.exact_lexical(channel, weights, words.collection.average, k, admitted) if weights else None
+
+
+def vectors_of(query: EncodedQuery, channel: Channel) -> Vector:
+    vectors = query.dense if channel == "dense" else query.sentence_vectors
+    if vectors is None or not vectors.size:
+        raise QueryError(f"the channel {channel} needs a vector of the query, and its model gives none: leave it out")
+    return np.atleast_2d(vectors)  # [q, d]
+
+
+def is_lexical(channel: Channel) -> bool:
+    return channel in SPARSE
+
+
+def found_ids(answer: Mapping[str, Any]) -> list[str]:
+    """Best first."""
+    return [hit["fields"]["id"][0] for hit in answer["hits"]["hits"]]

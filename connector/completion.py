@@ -1,0 +1,104 @@
+"""Exact scores of chosen papers on both sides, from what the index keeps of each: nothing is missing or approximate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from sciret.connector.documents import RECORD_FIELDS, to_paper, unpack_vectors
+from sciret.connector.statistics import Words
+from sciret.encoded import EncodedQuery, Vector
+from sciret.encoders.halves import FP16, best_cosines, to_vectors
+from sciret.encoders.lexical import Floats, bm25, rounded, tfidf
+from sciret.store import Completed, Sparse
+
+LEXICAL_FIELDS = ("words", "word_count", "inverse_tf_norm")
+FIELDS = (*RECORD_FIELDS, *LEXICAL_FIELDS)
+"""Of each candidate. The record comes along, since which candidates are hits is known only when all are scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One paper as it was fetched, its vectors still in the bytes they travelled in."""
+
+    source: Mapping[str, Any]
+    dense: bytes | None
+    sentences: bytes | None
+    dims: int
+
+    @classmethod
+    def of(cls, source: Mapping[str, Any]) -> Candidate:
+        return cls(source, *unpack_vectors(source.get("vectors")))
+
+
+def complete(
+    sources: Sequence[Mapping[str, Any]],
+    query: EncodedQuery,
+    words: Words | None,
+    sparse: Sparse | None,
+    *,
+    sentences: bool,
+) -> Completed:
+    """A side that the query or a paper has no vector for is 0."""
+    papers = [Candidate.of(source) for source in sources]
+    cells = contributions(sources, words, sparse) if words and sparse else np.zeros((len(papers), 0))
+    return Completed(
+        ids=tuple(source["id"] for source in sources),
+        dense=_dense(papers, query.dense),
+        sparse=cells.sum(axis=1).astype(np.float32),
+        terms=words.terms if words else (),
+        contributions=cells.astype(np.float32),
+        sentence_vectors=_sentence_vectors(papers) if sentences else (),
+        load=lambda i: to_paper(papers[i].source),
+    )
+
+
+def contributions(sources: Sequence[Mapping[str, Any]], words: Words, sparse: Sparse) -> Floats:
+    """What each word of the query adds to each paper's score."""
+    counts = _counts(sources, words.terms)  # [n, t]
+    rows, columns = np.nonzero(counts)
+    found = counts[rows, columns]
+    if sparse == "bm25":
+        lengths = rounded(np.array([source["word_count"] for source in sources], np.int64)) / words.collection.average
+        parts = bm25(found, lengths[rows])
+    else:
+        norms = 1 / np.array([source["inverse_tf_norm"] or 1.0 for source in sources])
+        parts = tfidf(found, norms[rows])
+    cells = np.zeros_like(counts)
+    cells[rows, columns] = words.weights(sparse)[columns] * parts
+    return cells  # [n, t]
+
+
+def _counts(sources: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> Floats:
+    columns = {term: column for column, term in enumerate(terms)}
+    counts = np.zeros((len(sources), len(terms)))
+    for row, source in enumerate(sources):
+        for term, count in Counter(source["words"].split(" ")).items():
+            column = columns.get(term)
+            if column is not None:
+                counts[row, column] = count
+    return counts  # [n, t]
+
+
+def _dense(papers: Sequence[Candidate], query: Vector | None) -> Vector:
+    cosines = np.zeros(len(papers), np.float32)
+    if query is not None:
+        given = [i for i, paper in enumerate(papers) if paper.dense is not None]
+        cosines[given] = best_cosines([blob for paper in papers if (blob := paper.dense) is not None], query[None])
+    return cosines  # [n]
+
+
+def _sentence_vectors(papers: Sequence[Candidate]) -> tuple[Vector, ...]:
+    """Decoded all at once, then cut: a call a paper would take longer than the decoding."""
+    dims = max((paper.dims for paper in papers), default=0)
+    if not dims:
+        return tuple(np.empty((0, 0), np.float32) for _ in papers)
+    blobs = [paper.sentences or b"" for paper in papers]
+    matrix = to_vectors(b"".join(blobs), dims)  # [sum of S_i, d]
+    ends = accumulate((len(blob) // (FP16.itemsize * dims) for blob in blobs), initial=0)
+    return tuple(matrix[start:end] for start, end in pairwise(ends))  # n of [S_i, d]

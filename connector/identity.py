@@ -1,0 +1,76 @@
+"""What an index of ours says of itself, and what is refused because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sciret.connector.client import Client
+from sciret.connector.failures import MissingIndexError
+from sciret.errors import StoreError
+from sciret.mappings.options import IndexOptions
+from sciret.mappings.templates import SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The index behind an alias at one moment: a migration may put another one there."""
+
+    index: str
+    meta: Mapping[str, Any]
+    """All of `_meta`; what other commands keep there is kept."""
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """What sciret says of the index."""
+        found: Mapping[str, Any] = self.meta["sciret"]
+        return found
+
+    @property
+    def model(self) -> str | None:
+        return self.own.get("model")
+
+    @property
+    def dims(self) -> int | None:
+        return self.own.get("dims")
+
+    @property
+    def beta(self) -> float:
+        return float(self.own.get("beta", 0.25))
+
+    @property
+    def sentences(self) -> bool:
+        """Whether single sentences can be searched for."""
+        return bool(self.own.get("sentences", True))
+
+    @property
+    def options(self) -> IndexOptions:
+        return IndexOptions.from_dict(self.own.get("options", {"sentences": self.sentences}))
+
+
+def find_identity(client: Client) -> Identity | None:
+    """The index behind the client's alias; None where there is none. What is not ours is refused."""
+    alias = client.address.alias
+    try:
+        found = client.call("GET", f"/{client.path}/_mapping")
+    except MissingIndexError:
+        return None
+    if len(found) != 1:
+        raise StoreError(f"{client.address}: {alias!r} stands for {len(found)} indices; name an alias of one index")
+    (index, body), *_ = found.items()
+    meta = body["mappings"].get("_meta") or {}
+    check_meta(meta, str(client.address))
+    return Identity(index, meta)
+
+
+def check_meta(meta: Mapping[str, Any], where: str) -> None:
+    """Refuse an index that is not of sciret, or of a newer one."""
+    own = meta.get("sciret")
+    if not isinstance(own, Mapping) or not isinstance(own.get("schema"), int):
+        raise StoreError(
+            f"{where}: this index was not made by sciret: `sciret attach` adds what a search needs to an index that "
+            f"you have, or name another alias"
+        )
+    if own["schema"] > SCHEMA:
+        raise StoreError(f"{where} has schema {own['schema']}, this sciret knows {SCHEMA}: upgrade sciret to use it")

@@ -1,0 +1,267 @@
+"""OpenSearchStore: the Store protocol on an alias of a cluster. A search is two round trips: candidates, records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from types import TracebackType
+from typing import Any
+
+from sciret.connector import queries, statistics
+from sciret.connector.address import Address
+from sciret.connector.candidates import channel_body, exact_body, found_ids, is_lexical, vectors_of
+from sciret.connector.client import Client, connect
+from sciret.connector.completion import FIELDS, complete
+from sciret.connector.credentials import Credentials
+from sciret.connector.documents import RECORD_FIELDS, document_id, to_paper
+from sciret.connector.failures import MissingIndexError, RefusedRequestError
+from sciret.connector.filters import Clause, admitted
+from sciret.connector.identity import Identity, find_identity
+from sciret.connector.statistics import Words
+from sciret.connector.writing import Writing
+from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.encoders.analysis import count_terms
+from sciret.errors import QueryError, StoreError, WrongModelError
+from sciret.mappings.options import IndexOptions
+from sciret.storable import is_id
+from sciret.store import CHANNELS, Channel, Completed, Scope, Sparse
+
+RECORDS = 1000
+"""Papers fetched at once: some 12 MB of text and vectors."""
+
+
+class OpenSearchStore:
+    """Any number of threads and processes may read and write."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        create: bool = False,
+        exact: bool = False,
+        refresh: bool = True,
+        options: IndexOptions | None = None,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._client, self._exact, self._refresh, self._today = client, exact, refresh, today
+        self._options = options or IndexOptions()
+        self._writing = Writing(client, self._options, create=create)
+        self._known: Identity | None = None
+        """The index when it was last looked at."""
+        self._filled = False
+        """Whether it had papers then."""
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        name: str | Address,
+        *,
+        credentials: Credentials | None = None,
+        create: bool = False,
+        exact: bool = False,
+        refresh: bool = True,
+        options: IndexOptions | None = None,
+        today: Callable[[], date] = date.today,
+    ) -> OpenSearchStore:
+        """An index that is not there is an error, or with `create` made by the first write, when its vectors are known.
+
+        `exact` finds candidates by scores of all papers. Without `refresh` papers are found some time after a write.
+        """
+        client = connect(name if isinstance(name, Address) else Address.parse(name), credentials)
+        store = cls(client, create=create, exact=exact, refresh=refresh, options=options, today=today)
+        try:
+            if store._look() is None and not create:
+                address = client.address
+                raise MissingIndexError(f"no index {address.alias!r} at {address.url}: `sciret ingest` makes one")
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def __enter__(self) -> OpenSearchStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def model(self) -> str | None:
+        """Asked of the server until there is a paper; from then on every answer tells whether it is still the same."""
+        if not self._filled:
+            identity = self._look()
+            self._filled = identity is not None and self._writing.count(identity.index) > 0
+        return self._known.model if self._known and self._filled else None
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        identity = self._index()
+        sentences = identity.sentences if identity else self._options.sentences
+        return CHANNELS if sentences else tuple(channel for channel in CHANNELS if channel != "sentence")
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        return {source["id"]: source["content_hash"] for source in self._sources(ids, ("id", "content_hash"))}
+
+    def write(self, papers: Sequence[EncodedPaper]) -> int:
+        """Of papers with the same id the last one counts. Nothing is sent unless every one can be kept."""
+        self._refuse_closed()
+        latest = list({paper.paper.id: paper for paper in papers}.values())
+        if not latest:
+            return 0
+        self._known = self._writing.put(latest)
+        self._filled = True
+        if self._refresh:
+            self._writing.refresh(self._known.index)
+        return len(latest)
+
+    def delete(self, ids: Sequence[str]) -> int:
+        identity, wanted = self._look(), _unique(ids)
+        if identity is None or not wanted:
+            return 0
+        removed = self._writing.remove(identity.index, wanted)
+        if removed:
+            self._writing.refresh(identity.index)
+            self._filled = False  # those may have been all
+        return removed
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, EncodedPaper]:
+        return {source["id"]: to_paper(source) for source in self._sources(ids, RECORD_FIELDS)}
+
+    def candidates(self, query: EncodedQuery, channels: Sequence[Channel], k: int, scope: Scope) -> Sequence[str]:
+        """Channel by channel, best first; or `scope.ids` in their order."""
+        if not 1 <= k <= queries.DEEPEST:
+            raise QueryError(f"{k} candidates were asked for: ask for at least 1 and at most {queries.DEEPEST:,}")
+        identity = self._index()
+        if scope.ids is not None:
+            return self._chosen(scope.ids, admitted(scope, self._today())) if identity else ()
+        clause = admitted(scope, self._today(), but=query.like if is_id(query.like or "") else None)
+        for channel in channels:
+            if not is_lexical(channel):
+                vectors_of(query, channel)
+        if identity is None:
+            return ()
+        searched = [channel for channel in channels if is_lexical(channel) or identity.dims is not None]
+        bodies = [body for body in self._bodies(query, searched, k, clause) if body]
+        found = (paper_id for answer in self._search(bodies) for paper_id in found_ids(answer))
+        return tuple(dict.fromkeys(found))
+
+    def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
+        """The records, and beside them in the same request what the query's words are worth."""
+        wanted = _unique(ids) if self._index() else []
+        terms = count_terms(query.text) if sparse and wanted else {}
+        counting = statistics.bodies(terms)
+        sources: dict[str, Mapping[str, Any]] = {}
+        words: Words | None = None
+        for batch in _batches(wanted, RECORDS):
+            answers = self._search([queries.records(batch, FIELDS), *counting])
+            sources.update((hit["_source"]["id"], hit["_source"]) for hit in answers[0]["hits"]["hits"])
+            if counting:
+                words, counting = statistics.read(terms, answers[1:]), []
+        found = [sources[paper_id] for paper_id in wanted if paper_id in sources]
+        self._check_models(found)
+        return complete(found, query, words, sparse, sentences=sentences)
+
+    def stats(self) -> Mapping[str, int | str | None]:
+        identity = self._look()
+        if identity is None:
+            return {"papers": 0, "searchable": 0, "model": None, "index": None, "bytes": 0}
+        (answer,) = self._search([queries.figures(self._today())])
+        figures, papers = answer["aggregations"], int(answer["hits"]["total"]["value"])
+        size = self._client.call("GET", f"/{self._client.path}/_stats/store")["_all"]["total"]["store"]["size_in_bytes"]
+        return {
+            "papers": papers,
+            "searchable": figures["searchable"]["doc_count"],
+            **{name: int(figures[name]["value"]) for name in ("sentences", "words")},
+            **{name: _year(figures[name]["value"]) for name in ("first_year", "last_year")},
+            "model": identity.model if papers else None,
+            "dims": identity.dims if papers else None,
+            "schema": identity.own["schema"],
+            "index": identity.index,
+            "server": self._client.server.number,
+            "bytes": size,
+        }
+
+    def close(self) -> None:
+        self._closed = True
+        self._client.close()
+
+    def _bodies(
+        self, query: EncodedQuery, channels: Sequence[Channel], k: int, clause: Clause
+    ) -> Iterator[queries.Body | None]:
+        if not self._exact:
+            yield from (channel_body(channel, query, k, clause) for channel in channels)
+            return
+        terms = count_terms(query.text) if any(is_lexical(channel) for channel in channels) else {}
+        # The scores of all papers need the statistics before they are asked for: exactness costs a round trip.
+        words = statistics.read(terms, self._search(statistics.bodies(terms)))
+        yield from (exact_body(channel, query, k, clause, words) for channel in channels)
+
+    def _chosen(self, ids: Sequence[str], clause: Clause) -> Sequence[str]:
+        wanted = _unique(ids)
+        bodies = [queries.chosen(batch, clause) for batch in _batches(wanted, queries.DEEPEST)]
+        found = {paper_id for answer in self._search(bodies) for paper_id in found_ids(answer)}
+        return tuple(paper_id for paper_id in wanted if paper_id in found)
+
+    def _sources(self, ids: Sequence[str], fields: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """In the order given, also of papers that are written but not yet refreshed."""
+        if self._index() is None:
+            return
+        options = {"_source_includes": ",".join(fields)}
+        for batch in _batches(_unique(ids), RECORDS if "vectors" in fields else queries.DEEPEST):
+            wanted = {"ids": [document_id(paper_id) for paper_id in batch]}
+            answer = self._client.call("POST", f"/{self._client.path}/_mget", wanted, params=options)
+            yield from (each["_source"] for each in answer["docs"] if each.get("found"))
+
+    def _search(self, bodies: Sequence[queries.Body]) -> list[dict[str, Any]]:
+        self._refuse_closed()
+        if not bodies:
+            return []
+        try:
+            return self._client.msearch(bodies)
+        except RefusedRequestError:
+            self._check_index()
+            raise
+
+    def _index(self) -> Identity | None:
+        """As it was last seen: searching need not look first."""
+        self._refuse_closed()
+        return self._known or self._look()
+
+    def _look(self) -> Identity | None:
+        self._refuse_closed()
+        self._known = find_identity(self._client)
+        return self._known
+
+    def _check_models(self, sources: Sequence[Mapping[str, Any]]) -> None:
+        """Papers of another model than we know of: the alias stands for another index by now."""
+        models = {source["model"] for source in sources}
+        if self._known and models - {self._known.model}:
+            self._check_index()
+            if models - {self._known.model if self._known else None}:
+                raise StoreError(
+                    f"{self._client.address} holds papers of another model than it says; ingest them again"
+                )
+
+    def _check_index(self) -> None:
+        before, now = self._known, self._look()
+        if before and now and before.model and now.model and before.model != now.model:
+            raise WrongModelError(str(self._client.address), now.model, before.model)
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self._client.address} was closed; open it again")
+
+
+def _unique(ids: Sequence[str]) -> list[str]:
+    """Each once, without those that no paper can have."""
+    return [paper_id for paper_id in dict.fromkeys(ids) if is_id(paper_id)]
+
+
+def _batches(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def _year(value: float | None) -> int | None:
+    return None if value is None else int(value)

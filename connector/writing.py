@@ -1,0 +1,125 @@
+"""What a write and a delete do to the index: made when it is not there, claimed for a model, filled, refreshed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from sciret.connector.bulk import BulkReport, BulkWriter
+from sciret.connector.client import Client
+from sciret.connector.documents import document_id, to_document
+from sciret.connector.failures import MissingIndexError, RefusedRequestError
+from sciret.connector.identity import Identity, find_identity
+from sciret.connector.indices import create_index, index_meta, index_name, put_meta
+from sciret.encoded import EncodedPaper
+from sciret.errors import PapersRefusedError, StoreError, WrongModelError
+from sciret.mappings.options import IndexOptions
+from sciret.storable import dims_of
+
+BETA = 0.25
+"""What keyphrases weigh beside tokens in the length of a sparse vector."""
+DELETIONS = 5000
+"""Papers of one request."""
+
+
+class Writing:
+    """One alias' index, looked at anew for every batch: a migration or another writer may have changed it."""
+
+    def __init__(self, client: Client, options: IndexOptions, *, create: bool) -> None:
+        self._client, self._options, self._create = client, options, create
+        self._bulk: tuple[str, BulkWriter] | None = None
+
+    def put(self, papers: Sequence[EncodedPaper]) -> Identity:
+        """All of them are looked at before any is sent. Returns the index that has them now."""
+        model = papers[0].model
+        for paper in papers:
+            if paper.model != model:
+                raise WrongModelError(str(self._client.address), model, paper.model)
+        identity = find_identity(self._client)
+        if identity and identity.model not in (None, model) and self.count(identity.index):
+            raise WrongModelError(str(self._client.address), identity.model or "", model)
+        dims = dims_of(papers, identity.dims if identity else None)
+        nested = identity.sentences if identity else self._options.sentences
+        beta = identity.beta if identity else BETA
+        now = datetime.now(UTC)
+        documents = {
+            document_id(paper.paper.id): to_document(paper, nested=nested, beta=beta, now=now) for paper in papers
+        }
+        identity = self._settled(identity, model, dims) if identity else self._created(model, dims)
+        report = self._writer(identity.index).write(documents.items())
+        _check(report, {document_id(paper.paper.id): paper.paper.id for paper in papers}, str(self._client.address))
+        return identity
+
+    def remove(self, index: str, ids: Sequence[str]) -> int:
+        """Delete the papers that there are; how many."""
+        removed = 0
+        for start in range(0, len(ids), DELETIONS):
+            batch = ids[start : start + DELETIONS]
+            lines = "".join(f"{json.dumps({'delete': {'_id': document_id(each)}})}\n" for each in batch)
+            answer = self._client.call("POST", f"/{quote(index)}/_bulk", lines)
+            outcomes = [item["delete"] for item in answer["items"]]
+            removed += sum(outcome.get("result") == "deleted" for outcome in outcomes)
+            failed = next((outcome["error"].get("reason") for outcome in outcomes if "error" in outcome), None)
+            if failed:
+                raise StoreError(f"{self._client.address}: not everything was deleted ({failed}); run it again")
+        return removed
+
+    def refresh(self, index: str) -> None:
+        """Everything that was written is found from here on."""
+        self._client.call("POST", f"/{quote(index)}/_refresh")
+
+    def count(self, index: str) -> int:
+        return int(self._client.call("GET", f"/{quote(index)}/_count")["count"])
+
+    def _writer(self, index: str) -> BulkWriter:
+        """One an index, since it learns how much the server takes at once."""
+        if self._bulk is None or self._bulk[0] != index:
+            self._bulk = index, BulkWriter(self._client.api, index)
+        return self._bulk[1]
+
+    def _settled(self, identity: Identity, model: str, dims: int | None) -> Identity:
+        """The index, claimed for this model and with fields for vectors of this length."""
+        if identity.model == model and identity.dims == dims:
+            return identity
+        meta = {**identity.meta, "sciret": {**identity.own, "model": model, "dims": dims}}
+        new = dims if identity.dims is None else None
+        put_meta(self._client, identity.index, meta, identity.options, vectors=new)
+        return Identity(identity.index, meta)
+
+    def _created(self, model: str, dims: int | None) -> Identity:
+        """Of two who begin at once one makes the index, with its model in it; the other finds it and compares."""
+        address = self._client.address
+        if not self._create:
+            raise MissingIndexError(f"no index {address.alias!r} at {address.url}: `sciret ingest` makes one")
+        name = index_name(address.alias, 1)
+        try:
+            meta = index_meta(self._options, model=model, dims=dims, beta=BETA)
+            create_index(self._client, name, self._options, meta, alias=address.alias)
+        except RefusedRequestError as error:
+            if error.kind != "resource_already_exists_exception":
+                raise
+        identity = find_identity(self._client)
+        if identity is None:
+            raise StoreError(
+                f"{address}: there is an index {name}, but no alias {address.alias!r} for it: "
+                f"`sciret index status` shows what there is"
+            )
+        if identity.model not in (None, model):
+            raise WrongModelError(str(address), identity.model or "", model)
+        return self._settled(identity, model, dims)
+
+
+def _check(report: BulkReport, ids: Mapping[str, str], where: str) -> None:
+    """Raise for what was not written, by what can be done about it."""
+    if not report.failures:
+        return
+    refused = {ids[failure.id]: failure.reason for failure in report.failures if failure.refused}
+    if len(refused) == len(report.failures):
+        raise PapersRefusedError(where, refused, report.acknowledged)
+    lost = next(failure for failure in report.failures if not failure.refused)
+    raise StoreError(
+        f"{where}: {len(report.failures)} of {len(ids)} papers were not written ({lost.reason}); "
+        f"run the command again when the cluster is well: it continues"
+    )
