@@ -43,7 +43,7 @@ def corpus(alias: str) -> Dashboard:
                 "pie",
                 papers,
                 (PAPERS,),
-                (Terms("language", "language", 12),),
+                (Terms("language", "language", 12, without="not said"),),
                 width=12,
             ),
             Panel(
@@ -63,7 +63,7 @@ def corpus(alias: str) -> Dashboard:
                 "sideways",
                 papers,
                 (PAPERS,),
-                (Terms("collections", "collection"),),
+                (Terms("collections", "collection", without="in none"),),
                 height=16,
             ),
             Panel(
@@ -83,7 +83,7 @@ def corpus(alias: str) -> Dashboard:
                 "table",
                 papers,
                 (PAPERS,),
-                (Terms("collections", "collection", 50),),
+                (Terms("collections", "collection", 50, without="in none"),),
                 where="has_abstract:false",
             ),
             Panel(

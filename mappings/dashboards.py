@@ -155,7 +155,8 @@ def _bucket(bucket: Bucket) -> tuple[str, JsonObject]:
                 "orderBy": "1",
                 "order": "asc" if bucket.ascending else "desc",
                 "otherBucket": False,
-                "missingBucket": False,
+                "missingBucket": bucket.without is not None,
+                "missingBucketLabel": bucket.without or "Missing",
             }
         case Steps():
             return "histogram", {

@@ -38,6 +38,8 @@ class Terms:
     label: str
     size: int = 20
     ascending: bool = False
+    without: str | None = None
+    """What documents without the field are called; None leaves them out."""
 
 
 @dataclass(frozen=True, slots=True)
