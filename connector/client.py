@@ -12,6 +12,7 @@ from opensearchpy import OpenSearch
 from opensearchpy.exceptions import AuthorizationException, OpenSearchException, TransportError
 
 from sciret.connector.address import Address
+from sciret.connector.backoff import Patience, persist
 from sciret.connector.credentials import Credentials
 from sciret.connector.failures import explain, shard_failure
 from sciret.connector.server import Server
@@ -31,6 +32,8 @@ class Client:
         self.api = api
         """opensearch-py's own client, to be used within `explained`."""
         self.server = Server("", "", None)
+        self.patience: Patience | None = None
+        """How long to wait for a cluster that is busy, electing or away; None: not at all, somebody is waiting."""
 
     @property
     def path(self) -> str:
@@ -46,10 +49,14 @@ class Client:
         params: Mapping[str, Any] | None = None,
         timeout: float = PATIENCE,
     ) -> Any:
-        """One request. `path` is from the cluster's root, its parts already quoted."""
-        options = {**(params or {}), "request_timeout": timeout}
-        with self.explained():
+        """One request, that may be made twice. `path` is from the cluster's root, its parts already quoted."""
+
+        def request() -> Any:
+            options = {**(params or {}), "request_timeout": timeout}  # opensearch-py takes things out of it
             return self.api.transport.perform_request(method, path, params=options, body=body)
+
+        with self.explained():
+            return persist(request, self.patience) if self.patience else request()
 
     def msearch(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Several searches of the alias in one round trip; the first that failed is raised."""
@@ -96,7 +103,9 @@ def connect(address: Address, credentials: Credentials | None = None, *, timeout
         hosts=[{"host": host, "port": port, "url_prefix": address.prefix} for host, port in address.hosts],
         use_ssl=address.tls,
         http_auth=who.authentication(),
-        http_compress=True,
+        # Answers are compressed. Requests are not, as `http_compress` would have it: that gzips at level 9, which takes
+        # longer than encoding the papers (benchmarks/bulk.py).
+        headers={"accept-encoding": "gzip"},
         pool_maxsize=POOL,
         timeout=timeout,
         max_retries=2,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from types import TracebackType
 from typing import Any
 
 from sciret.connector import queries, statistics
 from sciret.connector.address import Address
+from sciret.connector.backoff import Patience
 from sciret.connector.candidates import channel_body, exact_body, found_ids, is_lexical, vectors_of
 from sciret.connector.client import Client, connect
 from sciret.connector.completion import FIELDS, complete
@@ -61,12 +63,14 @@ class OpenSearchStore:
         create: bool = False,
         exact: bool = False,
         refresh: bool = True,
+        patience: Patience | None = None,
         options: IndexOptions | None = None,
         today: Callable[[], date] = date.today,
     ) -> OpenSearchStore:
         """An index that is not there is an error, or with `create` made by the first write, when its vectors are known.
 
-        `exact` finds candidates by scores of all papers. Without `refresh` papers are found some time after a write.
+        `exact` finds candidates by scores of all papers. Without `refresh` papers are found some time after a write,
+        and at the latest after `close`. With `patience` a cluster that answered once is waited for when it stops to.
         """
         client = connect(name if isinstance(name, Address) else Address.parse(name), credentials)
         store = cls(client, create=create, exact=exact, refresh=refresh, options=options, today=today)
@@ -77,6 +81,7 @@ class OpenSearchStore:
         except BaseException:
             store.close()
             raise
+        client.patience = patience
         return store
 
     def __enter__(self) -> OpenSearchStore:
@@ -110,10 +115,12 @@ class OpenSearchStore:
         latest = list({paper.paper.id: paper for paper in papers}.values())
         if not latest:
             return 0
-        self._known = self._writing.put(latest)
+        try:
+            self._known = self._writing.put(latest)
+        finally:
+            if self._refresh:
+                self._writing.show()  # also where some were refused
         self._filled = True
-        if self._refresh:
-            self._writing.refresh(self._known.index)
         return len(latest)
 
     def delete(self, ids: Sequence[str]) -> int:
@@ -122,8 +129,9 @@ class OpenSearchStore:
             return 0
         removed = self._writing.remove(identity.index, wanted)
         if removed:
-            self._writing.refresh(identity.index)
             self._filled = False  # those may have been all
+            if self._refresh:
+                self._writing.show()
         return removed
 
     def get(self, ids: Sequence[str]) -> Mapping[str, EncodedPaper]:
@@ -184,6 +192,10 @@ class OpenSearchStore:
         }
 
     def close(self) -> None:
+        if not self._closed:
+            self._client.patience = None
+            with suppress(StoreError):  # then they are found a little later; there may be worse to be told
+                self._writing.show()
         self._closed = True
         self._client.close()
 

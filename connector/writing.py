@@ -30,6 +30,8 @@ class Writing:
     def __init__(self, client: Client, options: IndexOptions, *, create: bool) -> None:
         self._client, self._options, self._create = client, options, create
         self._bulk: tuple[str, BulkWriter] | None = None
+        self._unseen: str | None = None
+        """The index that was written to and not refreshed since."""
 
     def put(self, papers: Sequence[EncodedPaper]) -> Identity:
         """All of them are looked at before any is sent. Returns the index that has them now."""
@@ -49,6 +51,8 @@ class Writing:
         }
         identity = self._settled(identity, model, dims) if identity else self._created(model, dims)
         report = self._writer(identity.index).write(documents.items())
+        if report.acknowledged:
+            self._unseen = identity.index
         _check(report, {document_id(paper.paper.id): paper.paper.id for paper in papers}, str(self._client.address))
         return identity
 
@@ -61,14 +65,17 @@ class Writing:
             answer = self._client.call("POST", f"/{quote(index)}/_bulk", lines)
             outcomes = [item["delete"] for item in answer["items"]]
             removed += sum(outcome.get("result") == "deleted" for outcome in outcomes)
+            self._unseen = index
             failed = next((outcome["error"].get("reason") for outcome in outcomes if "error" in outcome), None)
             if failed:
                 raise StoreError(f"{self._client.address}: not everything was deleted ({failed}); run it again")
         return removed
 
-    def refresh(self, index: str) -> None:
+    def show(self) -> None:
         """Everything that was written is found from here on."""
-        self._client.call("POST", f"/{quote(index)}/_refresh")
+        if self._unseen:
+            self._client.call("POST", f"/{quote(self._unseen)}/_refresh")
+            self._unseen = None
 
     def count(self, index: str) -> int:
         return int(self._client.call("GET", f"/{quote(index)}/_count")["count"])
