@@ -13,6 +13,7 @@ from sciret.connector.documents import document_id, to_document
 from sciret.connector.failures import MissingIndexError, RefusedRequestError
 from sciret.connector.identity import Identity, find_identity
 from sciret.connector.indices import create_index, index_meta, index_name, put_meta
+from sciret.connector.initial_load import InitialLoad
 from sciret.encoded import EncodedPaper
 from sciret.errors import PapersRefusedError, StoreError, WrongModelError
 from sciret.mappings.options import IndexOptions
@@ -32,6 +33,7 @@ class Writing:
         self._bulk: tuple[str, BulkWriter] | None = None
         self._unseen: str | None = None
         """The index that was written to and not refreshed since."""
+        self.load: InitialLoad | None = None
 
     def put(self, papers: Sequence[EncodedPaper]) -> Identity:
         """All of them are looked at before any is sent. Returns the index that has them now."""
@@ -40,20 +42,22 @@ class Writing:
             if paper.model != model:
                 raise WrongModelError(str(self._client.address), model, paper.model)
         identity = find_identity(self._client)
-        if identity and identity.model not in (None, model) and self.count(identity.index):
+        if identity and identity.model not in (None, model) and self._holds_papers(identity.index):
             raise WrongModelError(str(self._client.address), identity.model or "", model)
         dims = dims_of(papers, identity.dims if identity else None)
         nested = identity.sentences if identity else self._options.sentences
         beta = identity.beta if identity else BETA
         now = datetime.now(UTC)
-        documents = {
-            document_id(paper.paper.id): to_document(paper, nested=nested, beta=beta, now=now) for paper in papers
-        }
+        documents = [to_document(paper, nested=nested, beta=beta, now=now) for paper in papers]
+        ids = {document_id(paper.paper.id): paper.paper.id for paper in papers}
         identity = self._settled(identity, model, dims) if identity else self._created(model, dims)
-        report = self._writer(identity.index).write(documents.items())
+        if self.load:
+            with self._client.explained():
+                self.load.begin(identity.index)
+        report = self._writer(identity.index).write(zip(ids, documents, strict=True))
         if report.acknowledged:
             self._unseen = identity.index
-        _check(report, {document_id(paper.paper.id): paper.paper.id for paper in papers}, str(self._client.address))
+        _check(report, ids, str(self._client.address))
         return identity
 
     def remove(self, index: str, ids: Sequence[str]) -> int:
@@ -79,6 +83,11 @@ class Writing:
 
     def count(self, index: str) -> int:
         return int(self._client.call("GET", f"/{quote(index)}/_count")["count"])
+
+    def _holds_papers(self, index: str) -> bool:
+        """Those too that no search has seen yet."""
+        self._client.call("POST", f"/{quote(index)}/_refresh")
+        return self.count(index) > 0
 
     def _writer(self, index: str) -> BulkWriter:
         """One an index, since it learns how much the server takes at once."""

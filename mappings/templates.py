@@ -7,7 +7,6 @@ engine of the vectors, shards, replicas, `_meta`) is in its index template and i
 from __future__ import annotations
 
 import json
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -31,17 +30,23 @@ def component_names(options: IndexOptions) -> list[str]:
     return [f"sciret-{name}" for name in COMPONENTS if name != "sentences" or options.sentences]
 
 
-@cache
-def _component(name: str) -> str:
-    return (files("sciret.mappings") / f"{name}.json").read_text(encoding="utf-8")
-
-
 def component_templates() -> dict[str, dict[str, Any]]:
-    """Every component template by its name on the cluster."""
-    return {
-        f"sciret-{name}": {**json.loads(_component(name)), "version": VERSION, "_meta": {"made_by": "sciret"}}
-        for name in COMPONENTS
-    }
+    """Every component template by its name on the cluster.
+
+    OpenSearch checks each by itself: one that names an analyzer or a similarity must bring it along.
+    """
+    settings = _file("settings")["template"]["settings"]["index"]
+    named = {"index": {"analysis": settings["analysis"], "similarity": settings["similarity"]}}
+    found = {}
+    for name in COMPONENTS:
+        template = {"settings": named, **_file(name)["template"]}
+        found[f"sciret-{name}"] = {"template": template, "version": VERSION, "_meta": {"made_by": "sciret"}}
+    return found
+
+
+def _file(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((files("sciret.mappings") / f"{name}.json").read_text(encoding="utf-8"))
+    return content
 
 
 def index_template(alias: str, options: IndexOptions, meta: dict[str, Any]) -> dict[str, Any]:

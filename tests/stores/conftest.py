@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sciret.connector.store import OpenSearchStore
 from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.encoders.analysis import count_terms
+from sciret.mappings.options import IndexOptions
 from sciret.paper import Paper
 from sciret.store import Channel, Store
 
@@ -43,19 +45,46 @@ class EmbeddedPlace:
             store.close()
 
 
-PLACES: dict[str, Callable[[Path], EmbeddedPlace]] = {"embedded": EmbeddedPlace}
+class OpenSearchPlace:
+    """Where OpenSearch stores live: aliases of one server. They rank exactly, as the embedded ones do."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self.url, self.prefix = url, prefix
+        self.today = date(2024, 6, 1)
+        self._opened: list[Store] = []
+
+    def open(self, name: str = "store") -> Store:
+        store = OpenSearchStore.open(
+            f"{self.url}/{self.prefix}-{name}",
+            create=True,
+            exact=True,
+            options=IndexOptions(replicas=0),
+            today=lambda: self.today,
+        )
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        for store in self._opened:
+            store.close()
+
+
+Place = EmbeddedPlace | OpenSearchPlace
+PLACES = {"embedded": None, "opensearch": "opensearch", "opensearch_2": "opensearch_2"}
+"""Each place with the fixture of the server that it needs."""
 
 
 @pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EmbeddedPlace]:
+def place(request: pytest.FixtureRequest, tmp_path: Path, unique_name: Callable[[], str]) -> Iterator[Place]:
     """Opens stores by name, the same one again by the same name, and says which day they think it is."""
-    made = PLACES[request.param](tmp_path)
+    server = PLACES[request.param]
+    made = OpenSearchPlace(request.getfixturevalue(server).url, unique_name()) if server else EmbeddedPlace(tmp_path)
     yield made
     made.close()
 
 
 @pytest.fixture
-def store(place: EmbeddedPlace) -> Store:
+def store(place: Place) -> Store:
     """An empty one."""
     return place.open()
 
