@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import date
 from types import TracebackType
 from typing import Any
@@ -190,6 +190,11 @@ class OpenSearchStore:
             "server": self._client.server.number,
             "bytes": size,
         }
+
+    def loading(self, *, initial: bool = False) -> AbstractContextManager[None]:
+        """For the many writes of an ingest: see `Writing.loading`."""
+        self._refuse_closed()
+        return self._writing.loading(initial=initial)
 
     def close(self) -> None:
         if not self._closed:

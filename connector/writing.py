@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ from sciret.connector.documents import document_id, to_document
 from sciret.connector.failures import MissingIndexError, RefusedRequestError
 from sciret.connector.identity import Identity, find_identity
 from sciret.connector.indices import create_index, index_meta, index_name, put_meta
-from sciret.connector.initial_load import InitialLoad
+from sciret.connector.initial_load import BEFORE_LOAD, InitialLoad, restore
 from sciret.encoded import EncodedPaper
 from sciret.errors import PapersRefusedError, StoreError, WrongModelError
 from sciret.mappings.options import IndexOptions
@@ -33,7 +34,7 @@ class Writing:
         self._bulk: tuple[str, BulkWriter] | None = None
         self._unseen: str | None = None
         """The index that was written to and not refreshed since."""
-        self.load: InitialLoad | None = None
+        self._load: InitialLoad | None = None
 
     def put(self, papers: Sequence[EncodedPaper]) -> Identity:
         """All of them are looked at before any is sent. Returns the index that has them now."""
@@ -51,14 +52,37 @@ class Writing:
         documents = [to_document(paper, nested=nested, beta=beta, now=now) for paper in papers]
         ids = {document_id(paper.paper.id): paper.paper.id for paper in papers}
         identity = self._settled(identity, model, dims) if identity else self._created(model, dims)
-        if self.load:
+        if self._load:
             with self._client.explained():
-                self.load.begin(identity.index)
+                self._load.begin(identity.index)
         report = self._writer(identity.index).write(zip(ids, documents, strict=True))
         if report.acknowledged:
             self._unseen = identity.index
         _check(report, ids, str(self._client.address))
         return identity
+
+    @contextmanager
+    def loading(self, *, initial: bool) -> Iterator[None]:
+        """The `initial` load of an index does without refresh and replicas; both come back when the block ends.
+
+        What such a load lowered that was killed is put right first, or else carried on with.
+        """
+        identity = find_identity(self._client)
+        lowered = identity is not None and BEFORE_LOAD in identity.own
+        with self._client.explained():
+            if not initial:
+                if identity and lowered:
+                    restore(self._client.api, identity.index, self._client.patience)
+                yield
+                return
+            if identity and not lowered and self.count(identity.index):
+                raise StoreError(
+                    f"{self._client.address} has papers already, whose replicas an initial load would take away; "
+                    f"leave out --initial-load"
+                )
+            with InitialLoad(self._client.api) as self._load:
+                yield
+        self._load = None
 
     def remove(self, index: str, ids: Sequence[str]) -> int:
         """Delete the papers that there are; how many."""
