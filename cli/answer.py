@@ -31,7 +31,7 @@ class Answer:
 
 
 def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
-    with open_store(settings.store, create=False) as store:
+    with open_store(settings, create=False) as store:
         query = encode_question(question, LateEncoder(settings), store, restricted=options.scope.restricted)
         hits = search(store, query, options)
     return Answer(question, settings, options, query.model, rerank_weight(query, options), hits)
@@ -67,6 +67,7 @@ def _settings_record(answer: Answer) -> Mapping[str, Any]:
     return {
         "model": answer.model,
         "k": options.k,
+        "from": options.from_,
         "candidates": options.candidates,
         "lambda": options.lambda_ if options.sparse else 1.0,
         "sparse": options.sparse or "none",

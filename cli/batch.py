@@ -36,7 +36,7 @@ def run_batch(settings: Settings, options: SearchOptions, queries: str, out: str
     """Whether every query was answered. The file is read and checked to its end before anything is searched."""
     questions = read_file(queries)
     tally, begun = Tally(), perf_counter()
-    with open_store(settings.store, create=False) as store, replacing(Path(out)) as unfinished:
+    with open_store(settings, create=False) as store, replacing(Path(out)) as unfinished:
         write_run(unfinished, answers(questions, settings, options, store, tally), tag)
     if tally.missing:
         warn(

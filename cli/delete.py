@@ -32,7 +32,7 @@ def command(ctx: click.Context, ids: tuple[str, ...], store: str | None) -> None
     from sciret.cli.stores import open_store
 
     deleted, missing = 0, 0
-    with open_store(load_settings({"store": store}).store, create=False) as opened:
+    with open_store(load_settings({"store": store}), create=False) as opened:
         for batch in _batches(_all_ids(ids)):
             known = opened.hashes(batch)
             deleted += opened.delete(list(known))

@@ -65,7 +65,7 @@ def run_ingest(reading: Reading, settings: Settings, rejects: str | None, *, str
     """A refusal in a strict run is raised as its RecordError, after what was read before it has been written."""
     records = reading.records()
     encoder = Encoder.open(settings.model, device=settings.device, threads=settings.threads)
-    with open_store(settings.store, create=True) as store:
+    with open_store(settings, create=True) as store:
         path = Path(rejects) if rejects else default_rejects(settings.store, reading.shard)
         refused = RunRejects(path, reading.sources)
         complete = False

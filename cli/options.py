@@ -14,10 +14,14 @@ DEVICES = ("auto", "cpu", "cuda")
 store_option = click.option(
     "--store",
     metavar="STORE",
-    help="File of the embedded store; made when it is not there.  [SCIRET_STORE; default: sciret.db]",
+    help="File of the embedded store, or an alias on OpenSearch such as https://host:9200/papers; made when it is not "
+    "there.  [SCIRET_STORE; default: sciret.db]",
 )
 existing_store_option = click.option(
-    "--store", metavar="STORE", help="File of the embedded store.  [SCIRET_STORE; default: sciret.db]"
+    "--store",
+    metavar="STORE",
+    help="File of the embedded store, or an alias on OpenSearch such as https://host:9200/papers.  "
+    "[SCIRET_STORE; default: sciret.db]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text for people.")
 access_option = click.option(

@@ -19,7 +19,10 @@ SPARSE = ("bm25", "tfidf", "none")
 RERANK = ("transport", "single", "attention", "none")
 ASPECTS = ("background", "method", "result")
 DEFAULTS = Settings()
-SETTINGS = ("store", "model", "device", "threads", "k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight")
+SETTINGS = (
+    *("store", "model", "device", "threads"),
+    *("k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight", "exact"),
+)
 RUN_DEPTH = 100
 """Hits a query in a run: measures such as R@100 look that far, a person does not."""
 
@@ -50,6 +53,14 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
 @click.option("--tag", metavar="NAME", help="With --queries: the run's name in its last column.  [default: sciret]")
 @existing_store_option
 @click.option("-k", type=click.IntRange(min=1), help="How many papers.  [SCIRET_K; default: 10, or 100 with --queries]")
+@click.option(
+    "--from",
+    "from_",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Pass over the N best papers: --from 10 shows the second page of ten.  [default: 0]",
+)
 @click.option(
     "--lambda",
     "lambda_",
@@ -82,6 +93,12 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
     help=f"How many papers each channel proposes.  [SCIRET_CANDIDATES; default: {DEFAULTS.candidates}]",
 )
 @click.option(
+    "--exact/--no-exact",
+    default=None,
+    help="On OpenSearch: find candidates by exact scores of all papers instead of its index of nearest neighbours.  "
+    "[SCIRET_EXACT; default: no]",
+)
+@click.option(
     "--where",
     multiple=True,
     metavar="CONDITION",
@@ -109,7 +126,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         | {"aspect_weight": given["rerank_weight"]}
         | ({} if given["queries"] is None else {"k": given["k"] or RUN_DEPTH})
     )
-    options = search_options(settings, given["where"], restricted=given["access"] == "all")
+    options = search_options(settings, given["where"], restricted=given["access"] == "all", from_=given["from_"])
     if given["queries"] is not None:
         from sciret.cli.batch import run_batch
 
@@ -133,11 +150,13 @@ def check_usage(given: dict[str, Any]) -> None:
         raise click.UsageError("--run and --tag belong to --queries.")
     if given["queries"] is not None and given["out"] is None:
         raise click.UsageError("--queries needs --run OUT.trec to write to.")
+    if given["queries"] is not None and given["from_"]:
+        raise click.UsageError("--from is for one question: a run has every query's best papers.")
     if given["queries"] is not None and (given["explain"] or given["as_json"]):
         raise click.UsageError("--explain and --json are for one question: leave them out with --queries.")
 
 
-def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bool) -> SearchOptions:
+def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bool, from_: int = 0) -> SearchOptions:
     """Checked here too, since settings also come from the environment and from sciret.toml."""
     from sciret.errors import SettingsError
     from sciret.retrieval.search import SearchOptions
@@ -148,6 +167,7 @@ def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bo
             raise SettingsError(f"{name} is {value!r}; there are {', '.join(allowed)}")
     return SearchOptions(
         k=settings.k,
+        from_=from_,
         candidates=settings.candidates,
         lambda_=settings.lambda_,
         sparse=None if settings.sparse == "none" else settings.sparse,  # type: ignore[arg-type]  # checked above

@@ -33,7 +33,7 @@ def command(paper_id: str, store: str | None, access: str, as_json: bool) -> Non
     from sciret.cli.stores import open_store
     from sciret.retrieval.queries import open_paper
 
-    with open_store(load_settings({"store": store}).store, create=False) as opened:
+    with open_store(load_settings({"store": store}), create=False) as opened:
         stored = open_paper(opened, paper_id, restricted=access == "all")
     if as_json:
         print_json(paper_record(stored))

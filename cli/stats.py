@@ -20,9 +20,9 @@ def command(store: str | None, as_json: bool) -> None:
     from sciret.cli.output import print_json, print_pairs
     from sciret.cli.stores import open_store
 
-    name = load_settings({"store": store}).store
-    with open_store(name, create=False) as opened:
-        found = {"store": name, **opened.stats()}
+    settings = load_settings({"store": store})
+    with open_store(settings, create=False) as opened:
+        found = {"store": settings.store, **opened.stats()}
     if as_json:
         print_json(found)
     else:

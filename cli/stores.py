@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sciret.errors import SettingsError
+from sciret.settings import Settings
 from sciret.store import Store
 
 
 @contextmanager
-def open_store(name: str, *, create: bool) -> Iterator[Store]:
-    """A file is an embedded store; it is closed at the end of the block, also after an error."""
-    if name.startswith(("http://", "https://")):
-        raise SettingsError(
-            f"{name}: OpenSearch stores are not part of this version yet; give the name of a file with --store"
-        )
-    from sciret.embedded.store import EmbeddedStore
-
-    store = EmbeddedStore.open(name, create=create)
+def open_store(settings: Settings, *, create: bool) -> Iterator[Store]:
+    """An address is an alias on a cluster, anything else a file. Closed at the block's end, also after an error."""
+    store = _open(settings, create=create)
     try:
         yield store
     finally:
         store.close()
+
+
+def _open(settings: Settings, *, create: bool) -> Store:
+    from sciret.connector.address import is_address
+
+    if not is_address(settings.store):
+        from sciret.embedded.store import EmbeddedStore
+
+        return EmbeddedStore.open(settings.store, create=create)
+    from sciret.cli.cluster import credentials_of
+    from sciret.connector.backoff import Patience
+    from sciret.connector.store import OpenSearchStore
+
+    return OpenSearchStore.open(
+        settings.store,
+        credentials=credentials_of(settings),
+        create=create,
+        exact=settings.exact,
+        # Only an ingest makes a store. It is long: it waits for a cluster, and lets it refresh at its own pace.
+        refresh=not create,
+        patience=Patience() if create else None,
+    )

@@ -68,7 +68,9 @@ def test_choices_are_those_of_the_library() -> None:
         (["text", "--where", "colour=red"], "no field 'colour'"),
         (["text", "--where", "year"], "expected FIELD=VALUE"),
         ([" "], "empty"),
-        (["text", "--store", "http://localhost:9200/papers"], "not part of this version yet"),
+        (["text", "--store", "http://me:hunter2@localhost:9200/papers"], "SCIRET_OPENSEARCH_PASSWORD"),
+        (["text", "--store", "http://localhost:9200"], "no alias"),
+        (["--queries", "q.jsonl", "--run", "out.trec", "--from", "10"], "--from is for one question"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_is_wrong(sciret: Sciret, arguments: list[str], message: str) -> None:
