@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -12,7 +13,7 @@ from opensearchpy import OpenSearch
 from sciret.connector.backoff import Patience
 from sciret.connector.concurrency import AdaptiveLimit
 from sciret.connector.delivery import BulkFailure, ChunkSize, Delivery, Line, Outcome
-from sciret.connector.ndjson import Entry, UnwritableError, index_entry
+from sciret.connector.ndjson import Entry, UnwritableError, delete_entry, index_entry
 
 __all__ = ["BulkFailure", "BulkReport", "BulkWriter"]
 
@@ -27,6 +28,8 @@ class BulkReport:
 
     acknowledged: int
     failures: tuple[BulkFailure, ...]
+    absent: int = 0
+    """Of a deletion: those that were not there."""
 
 
 class BulkWriter:
@@ -63,12 +66,19 @@ class BulkWriter:
         Reads the documents as it goes, at most a chunk a worker ahead. Once the server has outlasted our patience,
         what is left is not tried any more, and every document of it is a failure.
         """
+        return self._run((document_id, partial(index_entry, document_id, source)) for document_id, source in documents)
+
+    def delete(self, ids: Iterable[str]) -> BulkReport:
+        """Remove the documents with these ids. What is sent twice, since an answer was lost, is absent then."""
+        return self._run((document_id, partial(delete_entry, document_id)) for document_id in ids)
+
+    def _run(self, actions: Iterable[tuple[str, Callable[[], Entry]]]) -> BulkReport:
         line = Line(self._client, self._index, self._limit, self._patience)
         with ThreadPoolExecutor(self.workers, "bulk") as pool:
             run = _Run(self, line, pool)
             try:
-                for document_id, source in documents:
-                    run.add(document_id, source)
+                for document_id, make in actions:
+                    run.add(document_id, make)
                 return run.finish()
             except BaseException:
                 line.hang_up("the write was broken off")  # so that nobody sleeps on while the pool waits for them
@@ -85,9 +95,9 @@ class _Run:
         self._size = 0
         self._under_way: dict[Future[Outcome], dict[str, Entry]] = {}
 
-    def add(self, document_id: str, source: Mapping[str, Any]) -> None:
+    def add(self, document_id: str, make: Callable[[], Entry]) -> None:
         try:
-            entry = index_entry(document_id, source)
+            entry = make()
         except UnwritableError as error:
             self._outcome.failures.append(BulkFailure(document_id, None, str(error), refused=True))
             return
@@ -103,7 +113,7 @@ class _Run:
     def finish(self) -> BulkReport:
         self._send()
         self._settle(0)
-        return BulkReport(self._outcome.acknowledged, tuple(self._outcome.failures))
+        return BulkReport(self._outcome.acknowledged, tuple(self._outcome.failures), self._outcome.absent)
 
     def _is_under_way(self, document_id: str) -> bool:
         return document_id in self._chunk or any(document_id in chunk for chunk in self._under_way.values())
@@ -121,6 +131,4 @@ class _Run:
         while len(self._under_way) > most:
             for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
                 del self._under_way[future]
-                outcome = future.result()
-                self._outcome.acknowledged += outcome.acknowledged
-                self._outcome.failures += outcome.failures
+                self._outcome.add(future.result())

@@ -26,10 +26,17 @@ class Item:
 
     status: int
     reason: str = ""
+    failed: bool = False
+    """Whether there is an error."""
 
     @property
     def acknowledged(self) -> bool:
         return 200 <= self.status < 300
+
+    @property
+    def absent(self) -> bool:
+        """There was nothing to delete. A missing index has the same status, and an error."""
+        return self.status == 404 and not self.failed
 
     @property
     def again(self) -> bool:
@@ -79,7 +86,7 @@ def _refusal(status: int, headers: Mapping[str, str], text: str) -> Answer:
 
 def _item(item: Mapping[str, Any]) -> Item:
     (result,) = item.values()
-    return Item(int(result["status"]), _reason(result.get("error")))
+    return Item(int(result["status"]), _reason(result.get("error")), "error" in result)
 
 
 def _whole_reason(text: str) -> str:

@@ -36,7 +36,13 @@ class BulkFailure:
 @dataclass(slots=True)
 class Outcome:
     acknowledged: int = 0
+    absent: int = 0
     failures: list[BulkFailure] = field(default_factory=list)
+
+    def add(self, other: Outcome) -> None:
+        self.acknowledged += other.acknowledged
+        self.absent += other.absent
+        self.failures += other.failures
 
     def fail(self, entries: Sequence[Entry], status: int | None, reason: str, *, refused: bool = False) -> None:
         self.failures += [BulkFailure(entry.id, status, reason, refused) for entry in entries]
@@ -148,6 +154,8 @@ class Delivery:
         for entry, item in zip(part, answer.items, strict=True):
             if item.acknowledged:
                 self._outcome.acknowledged += 1
+            elif item.absent:
+                self._outcome.absent += 1
             elif item.again:
                 rest.append(entry)
             else:

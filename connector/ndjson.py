@@ -24,12 +24,19 @@ class Entry:
 
 def index_entry(document_id: str, source: Mapping[str, Any]) -> Entry:
     """Insert or replace the document with this id. Always by an id of ours: sent twice, it is there once."""
+    return _entry(document_id, {"index": {"_id": document_id}}, source)
+
+
+def delete_entry(document_id: str) -> Entry:
+    """Remove the document with this id."""
+    return _entry(document_id, {"delete": {"_id": document_id}})
+
+
+def _entry(document_id: str, *lines: Mapping[str, Any]) -> Entry:
     if not document_id:
         raise UnwritableError("a document without an id")
-    action = {"index": {"_id": document_id}}
     try:
-        text = f"{_json(action)}\n{_json(source)}\n"
-        return Entry(document_id, text.encode())
+        return Entry(document_id, "".join(f"{_json(line)}\n" for line in lines).encode())
     except UnicodeEncodeError as error:
         found = error.object[error.start]
         raise UnwritableError(f"a lone surrogate (U+{ord(found):04X}) in its text: half of a character") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,8 +21,6 @@ from sciret.storable import dims_of
 
 BETA = 0.25
 """What keyphrases weigh beside tokens in the length of a sparse vector."""
-DELETIONS = 5000
-"""Papers of one request."""
 
 
 class Writing:
@@ -86,18 +83,13 @@ class Writing:
 
     def remove(self, index: str, ids: Sequence[str]) -> int:
         """Delete the papers that there are; how many."""
-        removed = 0
-        for start in range(0, len(ids), DELETIONS):
-            batch = ids[start : start + DELETIONS]
-            lines = "".join(f"{json.dumps({'delete': {'_id': document_id(each)}})}\n" for each in batch)
-            answer = self._client.call("POST", f"/{quote(index)}/_bulk", lines)
-            outcomes = [item["delete"] for item in answer["items"]]
-            removed += sum(outcome.get("result") == "deleted" for outcome in outcomes)
+        report = self._writer(index).delete([document_id(each) for each in ids])
+        if report.acknowledged:
             self._unseen = index
-            failed = next((outcome["error"].get("reason") for outcome in outcomes if "error" in outcome), None)
-            if failed:
-                raise StoreError(f"{self._client.address}: not everything was deleted ({failed}); run it again")
-        return removed
+        if report.failures:
+            reason = report.failures[0].reason
+            raise StoreError(f"{self._client.address}: not everything was deleted ({reason}); run it again")
+        return report.acknowledged
 
     def show(self) -> None:
         """Everything that was written is found from here on."""

@@ -130,6 +130,17 @@ def test_a_document_larger_than_a_chunk_goes_alone(client: OpenSearch, index: st
     assert len(proxy.sizes) == 5
 
 
+def test_what_is_deleted_is_gone_and_what_was_not_there_is_counted_apart(client: OpenSearch, index: str) -> None:
+    """Through faults too; a deletion whose answer was lost finds nothing the second time."""
+    BulkWriter(client, index).write(_documents(60))
+    ids = [*(f"d{i}" for i in range(50)), "never", "neither"]
+    with _proxied(client, _every(2, refuse(503))) as (proxied, proxy):
+        report = BulkWriter(proxied, index, chunk_bytes=300, patience=QUICK).delete(ids)
+    assert proxy.faults
+    assert (report.acknowledged, report.absent, report.failures) == (50, 2, ())
+    assert sorted(_stored(client, index)) == [f"d{i}" for i in range(50, 60)]
+
+
 def _proxied(client: OpenSearch, plan: Plan) -> _Proxied:
     return _Proxied(client.transport.hosts[0], plan)
 

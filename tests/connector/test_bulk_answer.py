@@ -76,3 +76,10 @@ def test_an_answer_about_fewer_documents_is_none() -> None:
 def test_only_what_speaks_of_the_document_refuses_it(status: int, refused: bool) -> None:
     """A missing index is no reason to put a paper among the rejects."""
     assert Item(status).refused is refused
+
+
+def test_nothing_to_delete_is_no_failure() -> None:
+    """A missing index is one, though its status is the same."""
+    missing = {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no such index [papers]"}}
+    answer = read_answer(200, {}, _answer({"status": 404, "result": "not_found"}, missing), 2)
+    assert [item.absent for item in answer.items] == [True, False]
