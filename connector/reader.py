@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class IndexReader:
         self._parts = list(parts)
         self._shared = _Shared(client, list(fields), where, page_bytes, patience or Patience())
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Generator[Document, None, None]:
         parts = iter([_PartReader(self._shared, part, self.positions[part.key]) for part in self._parts])
         pool = ThreadPoolExecutor(ABREAST, "read")
         pages: deque[tuple[_PartReader, Future[Hits]]] = deque()
