@@ -50,6 +50,12 @@ def column_mapping(_ctx: click.Context, _option: click.Parameter, values: tuple[
     metavar="I/N",
     help="Take only the I-th of N parts of the sources, so that N machines can share the work.  [default: 1/1]",
 )
+@click.option(
+    "--initial-load",
+    is_flag=True,
+    help="Fill an empty index on OpenSearch without refresh and replicas; both come back at the end, or with the next "
+    "ingest if this one is killed. A node that is lost meanwhile takes its papers with it: then ingest again.",
+)
 @click.option("--strict", is_flag=True, help="Stop at the first refused record, with exit code 1.")
 @model_options
 @json_option
@@ -75,7 +81,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
     shard = Shard.parse(given["shard"] or "1/1")
     reading = Reading(given["sources"], given["format_"], given["columns"], given["title_from_abstract"], shard)
-    outcome = run_ingest(reading, settings, given["rejects"], strict=given["strict"])
+    outcome = run_ingest(
+        reading, settings, given["rejects"], strict=given["strict"], initial_load=given["initial_load"]
+    )
     if given["as_json"]:
         print_json(outcome_record(outcome))
     else:

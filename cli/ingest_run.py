@@ -61,11 +61,13 @@ class Outcome:
     """Why the first ones were refused."""
 
 
-def run_ingest(reading: Reading, settings: Settings, rejects: str | None, *, strict: bool) -> Outcome:
+def run_ingest(
+    reading: Reading, settings: Settings, rejects: str | None, *, strict: bool, initial_load: bool
+) -> Outcome:
     """A refusal in a strict run is raised as its RecordError, after what was read before it has been written."""
     records = reading.records()
     encoder = Encoder.open(settings.model, device=settings.device, threads=settings.threads)
-    with open_store(settings, create=True) as store:
+    with open_store(settings, create=True, initial_load=initial_load) as store:
         path = Path(rejects) if rejects else default_rejects(settings.store, reading.shard)
         refused = RunRejects(path, reading.sources)
         complete = False

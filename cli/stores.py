@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sciret.errors import SettingsError
 from sciret.settings import Settings
 from sciret.store import Store
 
 
 @contextmanager
-def open_store(settings: Settings, *, create: bool) -> Iterator[Store]:
+def open_store(settings: Settings, *, create: bool, initial_load: bool = False) -> Iterator[Store]:
     """An address is an alias on a cluster, anything else a file. Closed at the block's end, also after an error."""
-    store = _open(settings, create=create)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def _open(settings: Settings, *, create: bool) -> Store:
     from sciret.connector.address import is_address
 
-    if not is_address(settings.store):
-        from sciret.embedded.store import EmbeddedStore
+    if is_address(settings.store):
+        with _on_cluster(settings, create=create, initial_load=initial_load) as store:
+            yield store
+        return
+    if initial_load:
+        raise SettingsError(f"--initial-load is for stores on OpenSearch; leave it out for the file {settings.store}")
+    from sciret.embedded.store import EmbeddedStore
 
-        return EmbeddedStore.open(settings.store, create=create)
+    with EmbeddedStore.open(settings.store, create=create) as file:
+        yield file
+
+
+@contextmanager
+def _on_cluster(settings: Settings, *, create: bool, initial_load: bool) -> Iterator[Store]:
     from sciret.cli.cluster import credentials_of
     from sciret.connector.backoff import Patience
     from sciret.connector.store import OpenSearchStore
 
-    return OpenSearchStore.open(
+    with OpenSearchStore.open(
         settings.store,
         credentials=credentials_of(settings),
         create=create,
@@ -38,4 +41,9 @@ def _open(settings: Settings, *, create: bool) -> Store:
         # Only an ingest makes a store. It is long: it waits for a cluster, and lets it refresh at its own pace.
         refresh=not create,
         patience=Patience() if create else None,
-    )
+    ) as store:
+        if not create:
+            yield store
+            return
+        with store.loading(initial=initial_load):
+            yield store
