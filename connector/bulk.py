@@ -13,7 +13,7 @@ from opensearchpy import OpenSearch
 from sciret.connector.backoff import Patience
 from sciret.connector.concurrency import AdaptiveLimit
 from sciret.connector.delivery import BulkFailure, ChunkSize, Delivery, Line, Outcome
-from sciret.connector.ndjson import Entry, UnwritableError, delete_entry, index_entry
+from sciret.connector.ndjson import Entry, UnwritableError, delete_entry, index_entry, update_entry
 
 __all__ = ["BulkFailure", "BulkReport", "BulkWriter"]
 
@@ -29,7 +29,7 @@ class BulkReport:
     acknowledged: int
     failures: tuple[BulkFailure, ...]
     absent: int = 0
-    """Of a deletion: those that were not there."""
+    """Of a deletion or an update: those that were not there."""
 
 
 class BulkWriter:
@@ -67,6 +67,10 @@ class BulkWriter:
         what is left is not tried any more, and every document of it is a failure.
         """
         return self._run((document_id, partial(index_entry, document_id, source)) for document_id, source in documents)
+
+    def update(self, changes: Iterable[tuple[str, Mapping[str, Any]]]) -> BulkReport:
+        """Change documents that there are; the others are absent, and stay so. Sent twice, a change is made twice."""
+        return self._run((document_id, partial(update_entry, document_id, change)) for document_id, change in changes)
 
     def delete(self, ids: Iterable[str]) -> BulkReport:
         """Remove the documents with these ids. What is sent twice, since an answer was lost, is absent then."""

@@ -14,6 +14,7 @@ Verdict = Literal["items", "split", "again", "stop"]
 
 _NOT_THE_DOCUMENT = frozenset((401, 403, 404))
 """Of an item: no right to write, a blocked index, no index. Every other document would meet the same."""
+_MISSING = "document_missing_exception"
 _SPLIT = frozenset((400, 413))
 """Too much in one request, or one document that spoils it for all (an id that is too long)."""
 FILTER = "errors,items.*.status,items.*.error"
@@ -35,8 +36,8 @@ class Item:
 
     @property
     def absent(self) -> bool:
-        """There was nothing to delete. A missing index has the same status, and an error."""
-        return self.status == 404 and not self.failed
+        """There was nothing to delete or to update. A missing index has the same status, and another error."""
+        return self.status == 404 and (not self.failed or self.reason.startswith(_MISSING))
 
     @property
     def again(self) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MIMETYPE = "application/x-ndjson"
+_CONFLICTS = 5
+"""How often the server tries an update again that somebody else's write came in between."""
 
 
 class UnwritableError(ValueError):
@@ -25,6 +27,11 @@ class Entry:
 def index_entry(document_id: str, source: Mapping[str, Any]) -> Entry:
     """Insert or replace the document with this id. Always by an id of ours: sent twice, it is there once."""
     return _entry(document_id, {"index": {"_id": document_id}}, source)
+
+
+def update_entry(document_id: str, change: Mapping[str, Any]) -> Entry:
+    """Change the document with this id, if there is one, by a `script` or a part of it (`doc`)."""
+    return _entry(document_id, {"update": {"_id": document_id, "retry_on_conflict": _CONFLICTS}}, change)
 
 
 def delete_entry(document_id: str) -> Entry:

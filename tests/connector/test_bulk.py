@@ -141,6 +141,19 @@ def test_what_is_deleted_is_gone_and_what_was_not_there_is_counted_apart(client:
     assert sorted(_stored(client, index)) == [f"d{i}" for i in range(50, 60)]
 
 
+def test_an_update_changes_what_is_there_and_makes_nothing(client: OpenSearch, index: str) -> None:
+    """Through faults too: the rest of a document stays, and the others are counted apart."""
+    BulkWriter(client, index).write(_documents(20))
+    script = {"script": {"source": "ctx._source.year = params.year", "params": {"year": 7}}}
+    ids = [*(f"d{i}" for i in range(10)), "never"]
+    with _proxied(client, _every(2, reset_after)) as (proxied, proxy):
+        report = BulkWriter(proxied, index, chunk_bytes=300, patience=QUICK).update((each, script) for each in ids)
+    assert proxy.faults
+    assert (report.acknowledged, report.absent, report.failures) == (10, 1, ())
+    expected = {name: {**source, "year": 7} if name in ids else source for name, source in _documents(20)}
+    assert _stored(client, index) == expected
+
+
 def _proxied(client: OpenSearch, plan: Plan) -> _Proxied:
     return _Proxied(client.transport.hosts[0], plan)
 

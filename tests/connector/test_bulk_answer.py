@@ -83,3 +83,10 @@ def test_nothing_to_delete_is_no_failure() -> None:
     missing = {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no such index [papers]"}}
     answer = read_answer(200, {}, _answer({"status": 404, "result": "not_found"}, missing), 2)
     assert [item.absent for item in answer.items] == [True, False]
+
+
+def test_nothing_to_update_is_no_failure() -> None:
+    """A document may be deleted between reading and writing; the server calls that an error."""
+    missing = {"status": 404, "error": {"type": "document_missing_exception", "reason": "[d7]: document missing"}}
+    (item,) = read_answer(200, {}, _answer(missing), 1).items
+    assert item.absent
