@@ -73,7 +73,8 @@ def load_recipe(name: str, lock_file: Path = LOCK_FILE) -> Recipe:
     """`3.6.0`, `2.19.1` or `2.19.1-security`; the last is the one before plus what its own entry adds."""
     lock = json.loads(lock_file.read_text(encoding="utf-8"))
     if name not in lock["homes"]:
-        raise SettingsError(f"there is no OpenSearch {name!r} to assemble; there are {', '.join(lock['homes'])}")
+        names = ", ".join(lock["homes"])
+        raise SettingsError(f"there is no OpenSearch {name} that could be put together from Maven; there are {names}")
     entry = lock["homes"][name]
     base = lock["homes"][entry["base"]] if "base" in entry else {}
     artefacts = [*lock["runtime"], *base.get("artefacts", ()), *entry["artefacts"]]

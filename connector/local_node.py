@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import shutil
 import socket
 import ssl
 import subprocess
@@ -64,6 +65,8 @@ class Node:
     transport_port: int
     runtime: Runtime
     settings: Mapping[str, Any]
+    files: Path | None = None
+    """A folder whose content its configuration has, too."""
     login: Login | None = None
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
@@ -92,6 +95,8 @@ class Node:
         config = self.folder / "config"
         for name in ("config", "data", "logs", "tmp", "snapshots"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        if self.files:
+            shutil.copytree(self.files, config, dirs_exist_ok=True)
         settings = {**self._settings(), **self.settings}
         lines = [f"{name}: {json.dumps(value)}\n" for name, value in settings.items()]  # JSON is YAML
         (config / "opensearch.yml").write_text("".join(lines), encoding="utf-8")

@@ -16,6 +16,7 @@ from sciret.connector.artefacts import load_recipe, prepare_home
 from sciret.connector.local_java import find_java, java_options, reachable_java
 from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free, stop
 from sciret.connector.local_process import PATIENCE, cache_folder
+from sciret.connector.local_security import Security, prepare_security
 from sciret.errors import SettingsError
 
 VERSIONS = ("3.6.0", "2.19.1")
@@ -30,6 +31,7 @@ class LocalServer:
     version: str
     folder: Path
     nodes: Sequence[Node]
+    security: Security | None = None
 
     @property
     def url(self) -> str:
@@ -38,6 +40,22 @@ class LocalServer:
     @property
     def urls(self) -> list[str]:
         return [node.url for node in self.nodes]
+
+    @property
+    def ca(self) -> Path:
+        """The certificate to trust, of a server with security."""
+        return self._security.ca
+
+    @property
+    def passwords(self) -> dict[str, str]:
+        """By user, of a server with security: admin, reader, and nobody, who has no role."""
+        return self._security.passwords
+
+    @property
+    def _security(self) -> Security:
+        if self.security is None:
+            raise SettingsError(f"OpenSearch {self.version} runs without security; start it with security=True")
+        return self.security
 
     def node(self, name: str) -> Node:
         """By its name: `node-1`, `node-2` ..."""
@@ -84,10 +102,13 @@ def launch_server(
     nodes: int = 1,
     heap: str = "256m",
     quick: bool = True,
+    security: bool = False,
     until_parent_ends: bool = True,
 ) -> LocalServer:
     """Start its processes. Data stay in the folder; ports are free ones, or begin at the one that is given."""
-    server = LocalServer(version, folder, _nodes(prepare_runtime(version, heap, quick=quick), folder, port, nodes))
+    runtime = prepare_runtime(f"{version}-security" if security else version, heap, quick=quick)
+    secured = prepare_security(folder / "security") if security else None
+    server = LocalServer(version, folder, _nodes(runtime, folder, port, nodes, secured), secured)
     if until_parent_ends:
         atexit.register(server.stop, SHORT_PATIENCE)
     for node in server.nodes:
@@ -115,14 +136,16 @@ def prepare_runtime(version: str, heap: str, *, quick: bool) -> Runtime:
     return Runtime(recipe.version, home, java, java_options(java, recipe.version, heap, quick=quick))
 
 
-def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int) -> list[Node]:
+def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int, security: Security | None) -> list[Node]:
     free = free_ports(2 * count)
     ports, transport_ports = free[:count], free[count:]
     if port is not None:
         ports = [_checked(number) for number in range(port, port + count)]
     names = [f"node-{number + 1}" for number in range(count)]
+    settings = {**_discovery(names, transport_ports), **(security.settings() if security else {})}
+    files, login = (security.node_files, security.login) if security else (None, None)
     return [
-        Node(name, folder / name, http, transport, runtime, _discovery(names, transport_ports))
+        Node(name, folder / name, http, transport, runtime, settings, files, login)
         for name, http, transport in zip(names, ports, transport_ports, strict=True)
     ]
 

@@ -52,6 +52,13 @@ def opensearch_2() -> Iterator[LocalServer]:
 
 
 @pytest.fixture(scope="session")
+def secured_opensearch() -> Iterator[LocalServer]:
+    """OpenSearch 2.19.1 with k-NN and security: `.url` is https, `.ca` what to trust, `.passwords` by user:
+    `admin` may do everything, `reader` may read, `nobody` has no role."""
+    yield from _serve("2.19.1", security=True, heap="384m")
+
+
+@pytest.fixture(scope="session")
 def _cluster() -> Iterator[LocalServer]:
     yield from _serve("3.6.0", nodes=3, heap="320m")
 
