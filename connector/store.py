@@ -93,6 +93,11 @@ class OpenSearchStore:
         self.close()
 
     @property
+    def client(self) -> Client:
+        """The connection, for what goes beside the papers: events."""
+        return self._client
+
+    @property
     def model(self) -> str | None:
         """Asked of the server until there is a paper; from then on every answer tells whether it is still the same."""
         if not self._filled:
@@ -124,10 +129,12 @@ class OpenSearchStore:
         return len(latest)
 
     def delete(self, ids: Sequence[str]) -> int:
-        identity, wanted = self._look(), _unique(ids)
-        if identity is None or not wanted:
+        """What is not there is not sent: the server would keep a mark of every id that it is told to delete."""
+        identity = self._look()
+        there = [source["id"] for source in self._sources(ids, ("id",))]
+        if identity is None or not there:
             return 0
-        removed = self._writing.remove(identity.index, wanted)
+        removed = self._writing.remove(identity.index, there)
         if removed:
             self._filled = False  # those may have been all
             if self._refresh:

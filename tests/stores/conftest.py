@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from sciret.connector.store import OpenSearchStore
 from sciret.embedded.store import EmbeddedStore
@@ -81,6 +82,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, unique_name: Callable[
     made = OpenSearchPlace(request.getfixturevalue(server).url, unique_name()) if server else EmbeddedPlace(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def examples(place: Place) -> Callable[[int], settings]:
+    """How hard to look for a counterexample: less so on a server, where a try takes some ten times as long."""
+
+    def choose(count: int) -> settings:
+        tries = count if isinstance(place, EmbeddedPlace) else max(count // 6, 1)
+        return settings(max_examples=tries, deadline=None)
+
+    return choose
 
 
 @pytest.fixture

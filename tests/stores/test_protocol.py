@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sciret.encoded import EncodedPaper
 from sciret.errors import StoreError, WrongModelError
 from sciret.paper import Paper
-from sciret.store import Scope, Store
+from sciret.store import Channel, Scope, Store
 
 # Any text but lone surrogates and NUL: what a repository may use as an id.
 IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
@@ -211,14 +211,36 @@ def test_many_ids_at_once(store: Store, make: Any) -> None:
     assert store.delete(ids) == 3
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=st.lists(IDS, min_size=1, max_size=6, unique=True))
-def test_any_text_is_an_id(store: Store, make: Any, ids: Sequence[str]) -> None:
+def test_any_text_is_an_id(store: Store, make: Any, examples: Callable[[int], settings]) -> None:
     """Quotes, wildcards, other scripts, controls: ids are kept apart exactly, also from each other's look-alikes."""
-    papers = [make.paper(paper_id) for paper_id in ids]
-    store.write(papers)
-    assert {i: p.paper for i, p in store.get(ids).items()} == {p.paper.id: p.paper for p in papers}
-    assert set(store.candidates(make.query(), ["dense"], 10, Scope(ids=tuple(ids)))) == set(ids)
-    assert store.delete(ids[:1]) == 1
-    assert set(store.hashes(ids)) == set(ids[1:])
-    assert store.delete(ids) == len(ids) - 1
+
+    @examples(60)
+    @given(ids=st.lists(IDS, min_size=1, max_size=6, unique=True))
+    def check(ids: Sequence[str]) -> None:
+        papers = [make.paper(paper_id) for paper_id in ids]
+        store.write(papers)
+        assert {i: p.paper for i, p in store.get(ids).items()} == {p.paper.id: p.paper for p in papers}
+        assert set(store.candidates(make.query(), ["dense"], 10, Scope(ids=tuple(ids)))) == set(ids)
+        assert store.delete(ids[:1]) == 1
+        assert set(store.hashes(ids)) == set(ids[1:])
+        assert store.delete(ids) == len(ids) - 1
+
+    check()
+
+
+def test_ids_may_be_long(store: Store, make: Any) -> None:
+    """Longer than a server takes as its own key, and equal but for the last letter."""
+    ids = ["x" * 513, "x" * 512 + "y", "ü" * 2000, "sha256:" + "0" * 64]
+    store.write([make.paper(paper_id) for paper_id in ids])
+    assert list(store.get(ids)) == ids
+    assert set(store.candidates(make.query(), ["dense"], 10, Scope())) == set(ids)
+    assert store.delete(ids[:2]) == 2
+    assert set(store.hashes(ids)) == set(ids[2:])
+
+
+def test_every_channel_can_be_asked(store: Store, make: Any) -> None:
+    """Those that a store says it has."""
+    store.write(make.papers(3))
+    assert set(store.channels) == set(get_args(Channel))
+    for channel in store.channels:
+        assert store.candidates(make.query("neurology"), [channel], 3, Scope())

@@ -8,7 +8,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sciret.encoded import EncodedPaper, EncodedQuery
@@ -174,31 +174,33 @@ def test_conditions_that_were_never_parsed_are_refused(store: Store, condition: 
         store.candidates(QUERY, ["bm25"], 5, Scope(where=(condition,)))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    field=st.sampled_from((*TEXTS, *LISTS, *NUMBERS)),
-    op=st.sampled_from(get_args(Op)),
-    value=VALUES,
-    stored=st.lists(VALUES, min_size=1, max_size=4),
-    years=st.lists(st.none() | st.integers(1990, 1993), min_size=1, max_size=4),
-)
-def test_filters_agree_with_their_meaning_on_any_text(
-    store: Store, field: str, op: Op, value: str, stored: list[str], years: list[int | None]
-) -> None:
+def test_filters_agree_with_their_meaning_on_any_text(store: Store, examples: Callable[[int], settings]) -> None:
     """Quotes, wildcards, line breaks, odd case pairs: the store and plain Python admit the same papers."""
-    if field in NUMBERS:
-        condition = Condition(field, op, 1991)
-        papers = [Paper(f"p{i}", "anything", year=year) for i, year in enumerate(years)]
-    elif field in LISTS:
-        condition = Condition(field, "=" if op == "=" else "!=", value)
-        kept = tuple(text for text in stored if text)
-        papers = [Paper("p0", "anything", **{field: kept}), Paper("p1", "anything", **{field: (value or "x",)})]  # type: ignore[arg-type]
-    else:
-        condition = Condition(field, op, value)
-        papers = [_with(f"p{i}", field, text) for i, text in enumerate([*stored, value])]
-    write(store, *papers)
-    assert found(store, condition) == {p.id for p in papers if admits(condition, p)}
-    store.delete([paper.id for paper in papers])
+
+    @examples(120)
+    @given(
+        field=st.sampled_from((*TEXTS, *LISTS, *NUMBERS)),
+        op=st.sampled_from(get_args(Op)),
+        value=VALUES,
+        stored=st.lists(VALUES, min_size=1, max_size=4),
+        years=st.lists(st.none() | st.integers(1990, 1993), min_size=1, max_size=4),
+    )
+    def check(field: str, op: Op, value: str, stored: list[str], years: list[int | None]) -> None:
+        if field in NUMBERS:
+            condition = Condition(field, op, 1991)
+            papers = [Paper(f"p{i}", "anything", year=year) for i, year in enumerate(years)]
+        elif field in LISTS:
+            condition = Condition(field, "=" if op == "=" else "!=", value)
+            kept = tuple(text for text in stored if text)
+            papers = [Paper("p0", "anything", **{field: kept}), Paper("p1", "anything", **{field: (value or "x",)})]  # type: ignore[arg-type]
+        else:
+            condition = Condition(field, op, value)
+            papers = [_with(f"p{i}", field, text) for i, text in enumerate([*stored, value])]
+        write(store, *papers)
+        assert found(store, condition) == {p.id for p in papers if admits(condition, p)}
+        store.delete([paper.id for paper in papers])
+
+    check()
 
 
 def _with(paper_id: str, field: str, text: str) -> Paper:
