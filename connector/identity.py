@@ -13,6 +13,10 @@ from sciret.mappings.options import IndexOptions
 from sciret.mappings.templates import SCHEMA
 
 
+class InPlaceError(StoreError):
+    """The index is another application's, with fields of sciret inside its documents (`sciret attach --in-place`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The index behind an alias at one moment: a migration may put another one there."""
@@ -67,6 +71,11 @@ def find_identity(client: Client) -> Identity | None:
 def check_meta(meta: Mapping[str, Any], where: str) -> None:
     """Refuse an index that is not of sciret, or of a newer one."""
     own = meta.get("sciret")
+    if isinstance(own, Mapping) and "in_place" in own:
+        raise InPlaceError(
+            f"{where} is another application's index that sciret was attached to in place: it can be searched, "
+            f"`sciret sync` keeps it up to date, and the rest is that application's business"
+        )
     if not isinstance(own, Mapping) or not isinstance(own.get("schema"), int):
         raise StoreError(
             f"{where}: this index was not made by sciret: `sciret attach` adds what a search needs to an index that "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 from sciret.connector.bulk import BulkReport, BulkWriter
@@ -39,7 +40,7 @@ class Writing:
         for paper in papers:
             if paper.model != model:
                 raise WrongModelError(str(self._client.address), model, paper.model)
-        identity = find_identity(self._client)
+        identity = self._find()
         if identity and identity.model not in (None, model) and self._holds_papers(identity.index):
             raise WrongModelError(str(self._client.address), identity.model or "", model)
         dims = dims_of(papers, identity.dims if identity else None)
@@ -52,11 +53,17 @@ class Writing:
         if self._load:
             with self._client.explained():
                 self._load.begin(identity.index)
-        report = self._writer(identity.index).write(zip(ids, documents, strict=True))
+        report = self._send(identity.index, zip(ids, documents, strict=True))
         if report.acknowledged:
             self._unseen = identity.index
         _check(report, ids, str(self._client.address))
         return identity
+
+    def _find(self) -> Identity | None:
+        return find_identity(self._client)
+
+    def _send(self, index: str, documents: Iterable[tuple[str, Mapping[str, Any]]]) -> BulkReport:
+        return self._writer(index).write(documents)
 
     @contextmanager
     def loading(self, *, initial: bool) -> Iterator[None]:
