@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
+from sciret.cli.events import log_answer
 from sciret.cli.hit_record import hit_record
 from sciret.cli.late_encoder import LateEncoder
 from sciret.cli.output import print_json
@@ -28,13 +30,21 @@ class Answer:
     rerank_weight: float
     """As used: a question about some sentences of a paper has a weight of its own."""
     hits: list[Hit]
+    encode_seconds: float = 0.0
+    """Of the question, with the loading of the model."""
+    search_seconds: float = 0.0
 
 
 def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
     with open_store(settings, create=False) as store:
+        begun = perf_counter()
         query = encode_question(question, LateEncoder(settings), store, restricted=options.scope.restricted)
+        encoded = perf_counter()
         hits = search(store, query, options)
-    return Answer(question, settings, options, query.model, rerank_weight(query, options), hits)
+        seconds = encoded - begun, perf_counter() - encoded
+        found = Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds)
+        log_answer(store, found)
+    return found
 
 
 def print_answer(answer: Answer, *, explain: bool, as_json: bool) -> None:
@@ -57,12 +67,12 @@ def answer_record(answer: Answer, *, explain: bool) -> Mapping[str, Any]:
             "aspect": question.aspect,
         },
         "store": answer.settings.store,
-        "settings": _settings_record(answer),
+        "settings": settings_record(answer),
         "hits": [hit_record(hit, explain=explain) for hit in answer.hits],
     }
 
 
-def _settings_record(answer: Answer) -> Mapping[str, Any]:
+def settings_record(answer: Answer) -> Mapping[str, Any]:
     options = answer.options
     return {
         "model": answer.model,

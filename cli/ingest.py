@@ -56,6 +56,12 @@ def column_mapping(_ctx: click.Context, _option: click.Parameter, values: tuple[
     help="Fill an empty index on OpenSearch without refresh and replicas; both come back at the end, or with the next "
     "ingest if this one is killed. A node that is lost meanwhile takes its papers with it: then ingest again.",
 )
+@click.option(
+    "--events/--no-events",
+    "ingest_events",
+    default=None,
+    help="On OpenSearch: keep how this ingest went, for dashboards.  [SCIRET_INGEST_EVENTS; default: yes]",
+)
 @click.option("--strict", is_flag=True, help="Stop at the first refused record, with exit code 1.")
 @model_options
 @json_option
@@ -74,7 +80,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     Records that cannot be taken are refused, each with file, line and reason, into a file that can be corrected and
     ingested again; the others go in, and the exit code is 3.
     """
-    settings = load_settings({name: given[name] for name in ("store", "model", "device", "threads")})
+    settings = load_settings({name: given[name] for name in ("store", "model", "device", "threads", "ingest_events")})
     from sciret.cli.ingest_run import Reading, run_ingest
     from sciret.cli.output import print_json
     from sciret.sources.shard import Shard

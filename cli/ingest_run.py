@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from sciret.cli.events import ingest_events
 from sciret.cli.progress import progress
 from sciret.cli.run_rejects import RunRejects, default_rejects
 from sciret.cli.stores import open_store
@@ -72,13 +73,21 @@ def run_ingest(
         refused = RunRejects(path, reading.sources)
         complete = False
         try:
-            with progress(reading.sources, reading.shard.of) as shown:
+            with (
+                progress(reading.sources, reading.shard.of) as shown,
+                ingest_events(store, settings, encoder.model) as keep,
+            ):
+
+                def tell(so_far: IngestReport) -> None:
+                    shown.update(so_far)
+                    keep(so_far)
+
                 report = ingest(
                     shown.watch(records),
                     encoder,
                     store,
                     on_reject=refused.add,
-                    on_progress=shown.update,
+                    on_progress=tell,
                     strict=strict,
                 )
             complete = not report.interrupted

@@ -21,7 +21,7 @@ ASPECTS = ("background", "method", "result")
 DEFAULTS = Settings()
 SETTINGS = (
     *("store", "model", "device", "threads"),
-    *("k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight", "exact"),
+    *("k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight", "exact", "query_log"),
 )
 RUN_DEPTH = 100
 """Hits a query in a run: measures such as R@100 look that far, a person does not."""
@@ -106,6 +106,12 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
 )
 @access_option
 @model_options
+@click.option(
+    "--log-query/--no-log-query",
+    "query_log",
+    default=None,
+    help="On OpenSearch: keep this question and its hits, for dashboards.  [SCIRET_QUERY_LOG; default: no]",
+)
 @click.option("--explain", is_flag=True, help="Show the sum behind each score and which sentences matched which.")
 @json_option
 @click.pass_context

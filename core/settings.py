@@ -33,6 +33,10 @@ class Settings:
     """The same for a search by some of a paper's sentences."""
     exact: bool = False
     """On OpenSearch: candidates by exact scores of all papers instead of the index of nearest neighbours."""
+    query_log: bool = False
+    """On OpenSearch: keep what was asked, for the dashboards of searches."""
+    ingest_events: bool = True
+    """On OpenSearch: keep how ingests went, for the dashboards of ingests."""
     opensearch_user: str = ""
     opensearch_password: str = field(default="", repr=False)
     opensearch_password_file: str = ""
