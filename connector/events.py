@@ -29,7 +29,10 @@ class Search:
     aspect: str | None
     model: str
     hit_ids: tuple[str, ...]
+    skipped: int
+    """Hits before these, of a page that is not the first."""
     top_score: float | None
+    """Of the best hit; unknown on a later page."""
     encode_seconds: float
     """Of the question, with the loading of the model where that was needed."""
     search_seconds: float
@@ -48,7 +51,7 @@ def search_event(search: Search, now: datetime) -> Event:
         "store": search.store,
         "kind": search.kind,
         "model": search.model,
-        "hits": len(search.hit_ids),
+        "hits": search.skipped + len(search.hit_ids),  # a page past the end is no search without hits
         "latency_ms": round(search.search_seconds * 1e3, 3),
         "encode_ms": round(search.encode_seconds * 1e3, 3),
         "top_score": search.top_score,

@@ -56,6 +56,7 @@ def search(store: str, **given: Any) -> Search:
             "aspect": None,
             "model": "abc",
             "hit_ids": ("a",),
+            "skipped": 0,
             "top_score": 0.5,
             "encode_seconds": 0.1,
             "search_seconds": 0.02,

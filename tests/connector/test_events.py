@@ -21,6 +21,7 @@ SEARCH = Search(
     aspect=None,
     model="abc",
     hit_ids=("a", "b"),
+    skipped=0,
     top_score=0.5,
     encode_seconds=0.25,
     search_seconds=0.0125,
@@ -93,6 +94,12 @@ def test_no_hits_is_zero_and_no_score() -> None:
     figures: Any = search_event(replace(SEARCH, hit_ids=(), top_score=None), NOW)["sciret"]
     assert figures["hits"] == 0
     assert "top_score" not in figures
+
+
+def test_a_page_past_the_end_is_no_search_without_hits() -> None:
+    """There were hits on the pages before."""
+    figures: Any = search_event(replace(SEARCH, hit_ids=(), skipped=20, top_score=None), NOW)["sciret"]
+    assert figures["hits"] == 20
 
 
 def test_nothing_says_who_asked() -> None:

@@ -177,7 +177,7 @@ def write_events(client: Client, alias: str) -> None:
         ("ice", ("a",), 0.5, 0.04),
         ("fire", (), None, 1),
     ):
-        search = Search(alias, text, None, (), None, MODEL, hits, score, 0.1, seconds, {})
+        search = Search(alias, text, None, (), None, MODEL, hits, 0, score, 0.1, seconds, {})
         log_search(client.api, search, pytest.fail)
 
 
