@@ -23,6 +23,8 @@ COMMANDS = {
     "stats": "Say what is in the store.",
     "export": "Turn a checkpoint into a model bundle.",
     "models": "List the model bundles at hand, or describe one.",
+    "vocab": "Choose a vocabulary of keyphrases from a corpus, and look at one.",
+    "train": "Mine training data and train models on it.",
     "dashboards": "Put dashboards of the corpus, of ingests and of searches into OpenSearch Dashboards.",
     "opensearch": "Run a real OpenSearch on this machine, for trying out.",
 }

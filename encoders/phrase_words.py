@@ -5,8 +5,8 @@ word by word, and where words begin does not matter. So `cross-lingual models`, 
 model` are one phrase. Plurals are folded by rules and not by Porter's stemmer, which is right for single words in a
 bag but makes one phrase of `general model`, `generative model` and `generated models`.
 
-The key is a polynomial over letters modulo 2^64, so the key of some consecutive words follows from the words' own by one
-multiplication and one addition: a whole text's n-grams are hashed by a few array operations.
+The key is a polynomial over letters modulo 2^64, so the key of consecutive words follows from the words' own by one
+multiplication and one addition each: a whole text's n-grams are hashed by a few array operations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Keys: TypeAlias = npt.NDArray[np.uint64]
 
 HYPHENS = frozenset("-‐‑–")
 TOKEN = re.compile(r"(?<=[^\W_])[-‐‑–](?=[^\W_])|\d+(?:\.\d+)+|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
-"""A hyphen between letters, a decimal number, a word, or any other mark; marks keep phrases apart, blanks and hyphens do not."""
+"""A hyphen between letters, a decimal number, a word, or any other mark; only such marks keep phrases apart."""
 
 _MATH = re.compile(r"\$[^$\n]{1,300}\$|\\[A-Za-z]+|https?://\S+|www\.\S+|\S+@\S+\.\S+|\[CITE\]|\[\d[\d,; –-]*\]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>|&[a-z]{2,8};")
@@ -101,7 +101,13 @@ _OUR = re.compile(r"(behavi|tum|col|fav|neighb|lab|flav|vap|hum|od|hon|endeav)ou
 _AE = re.compile(r"(?<=h)ae(?=m)|(?<=[lncstr])ae(?=mi)|(?<=p)ae(?=d)|(?<=an)ae(?=s)|(?<=[cf])ae(?=c)|(?<=gyn)ae(?=c)")
 _BRITISH = {
     **{"centre": "center", "centres": "centers", "fibre": "fiber", "fibres": "fibers", "grey": "gray"},
-    **{"ageing": "aging", "programme": "program", "programmes": "programs", "analogue": "analog", "catalogue": "catalog"},
+    **{
+        "ageing": "aging",
+        "programme": "program",
+        "programmes": "programs",
+        "analogue": "analog",
+        "catalogue": "catalog",
+    },
     **{"oedema": "edema", "foetal": "fetal", "foetus": "fetus", "aetiology": "etiology", "oestrogen": "estrogen"},
     **{"neurone": "neuron", "neurones": "neurons", "sulphur": "sulfur", "sulphate": "sulfate", "artefact": "artifact"},
     **{"artefacts": "artifacts", "metre": "meter", "metres": "meters", "litre": "liter", "mould": "mold"},
@@ -134,24 +140,27 @@ _IRREGULAR = {
     **{"viruses": "virus", "campuses": "campus", "statuses": "status", "focuses": "focus", "buses": "bus"},
     **{"gases": "gas", "quanta": "quantum", "ganglia": "ganglion", "halves": "half", "wolves": "wolf"},
 }
-_SAME = frozenset("bias atlas alias canvas pancreas species series lens whereas texas gas news chaos always".split())
+_SAME = frozenset({"bias", "atlas", "alias", "canvas", "pancreas", "species", "series", "lens", "gas", "news", "chaos"})
 _PLURAL_ICS = frozenset(
-    "metrics topics critics heuristics characteristics antibiotics mimics comics basics fabrics clinics logics lyrics "
-    "synthetics plastics ceramics mosaics epidemics pandemics psychedelics graphics probiotics biologics".split()
+    f"{word}ics"
+    for word in (
+        *("metr", "top", "crit", "heurist", "characterist", "antibiot", "mim", "com", "fabr", "clin", "log", "synthet"),
+        *("plast", "ceram", "mosa", "epidem", "pandem", "psychedel", "probiot", "biolog"),
+    )
 )
+
+
+_ENDINGS = (("yses", "ysis"), ("theses", "thesis"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes", "x"))
 
 
 def _singular(word: str) -> str:
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if len(word) <= 3 or word[-1] != "s" or word.endswith(("ss", "us", "is")) or word in _SAME:
+    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word in _SAME:
         return word
     if word.endswith("ics") and word not in _PLURAL_ICS:  # physics, dynamics
         return word
-    if word.endswith(("yses", "theses")):  # analyses, hypotheses
-        return word[:-2] + "is"
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zzes")):
-        return word[:-2]
-    return word[:-1]
+    plural, singular = next((pair for pair in _ENDINGS if word.endswith(pair[0])), ("s", ""))
+    return word.removesuffix(plural) + singular

@@ -157,5 +157,3 @@ def load_phrases(path: Path) -> list[str]:
             )
         lines[letters] = number
     return phrases
-
-

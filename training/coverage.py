@@ -37,7 +37,7 @@ class Choice:
 
 
 def choose_by_coverage(index: PhraseIndex, size: int, weights: Floats) -> Choice:
-    """Greedy; `weights` are the papers'. Equal gains go by name, so the choice does not depend on the order of papers."""
+    """Greedy; `weights` are the papers'. Equal gains go by name, so that the order of papers does not matter."""
     held = np.zeros(len(weights), np.uint8)  # [papers] chosen phrases of each
     heap = [(-_gain(index, term, held, weights), name, term, 0) for term, name in enumerate(index.names) if name]
     heapq.heapify(heap)

@@ -41,8 +41,8 @@ class Termhood:
     """When a candidate is a term.
 
     `alone` is the share of its papers in which it stands outside longer candidates, which is what C-value estimates
-    from nested frequencies: `large language` hardly ever does. `burst` is how often a single word occurs in a paper that
-    has it: terms are repeated, words of general prose are not.
+    from nested frequencies: `large language` hardly ever does. `burst` is how often a single word occurs in a paper
+    that has it: terms are repeated, words of general prose are not.
     """
 
     papers: int = 3

@@ -1,4 +1,4 @@
-"""Candidate phrases of a corpus: author keyphrases, and runs of words in title and abstract that read like a noun phrase.
+"""Candidate phrases of a corpus: author keyphrases, and runs of words in titles and abstracts like noun phrases.
 
 Method. A text is cut at punctuation and at words that no term contains (function words, verbs and adjectives of
 academic prose, numbers); of what is left between two cuts, every run of one to five words is a candidate that does not
@@ -86,9 +86,7 @@ class Surfaces:
 _AROUND_HYPHEN = re.compile(r" [-‐‑–] ")
 
 
-def blocks(
-    papers: Iterable[Paper], known: WordTable, first: int = 0, tokens: int = BLOCK_TOKENS
-) -> Iterator[Grams]:
+def blocks(papers: Iterable[Paper], known: WordTable, first: int = 0, tokens: int = BLOCK_TOKENS) -> Iterator[Grams]:
     """In the order given; documents are numbered from `first` as they come."""
     block = _Block(first)
     for number, paper in enumerate(papers, first):
@@ -250,7 +248,7 @@ def without_compounds(text: str) -> str:
 
 
 def expanded(text: str) -> str:
-    """The text with each abbreviation that it defines replaced by the long form, and without the definition's brackets."""
+    """The text with each abbreviation that it defines replaced by the long form, the definition's brackets dropped."""
     found = list(definitions(text))
     if not found:
         return text

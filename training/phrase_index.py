@@ -61,7 +61,9 @@ class IndexWriter:
     def _spell(self, grams: Grams, rows: Integers, terms: Integers) -> None:
         open_ = self._seen[terms] < SPELLINGS
         rows, terms = rows[open_], terms[open_]
-        for term, start, end in zip(terms.tolist(), grams.starts[rows].tolist(), grams.ends[rows].tolist(), strict=True):
+        for term, start, end in zip(
+            terms.tolist(), grams.starts[rows].tolist(), grams.ends[rows].tolist(), strict=True
+        ):
             if self._seen[term] < SPELLINGS:
                 self._seen[term] += 1
                 spellings = self._spellings[term]
@@ -76,8 +78,8 @@ class IndexWriter:
         if starts[-1]:
             papers = np.memmap(self._sorted, np.int32, "w+", shape=(int(starts[-1]),))
             cursors = starts[:-1].copy()
-            for pairs in self._chunks():
-                pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]  # papers still ascend within a term
+            for chunk in self._chunks():
+                pairs = chunk[np.argsort(chunk[:, 0], kind="stable")]  # papers still ascend within a term
                 first = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0]))
                 sizes = np.diff(np.append(first, len(pairs)))
                 within = np.arange(len(pairs)) - np.repeat(first, sizes)

@@ -1,4 +1,4 @@
-"""Keyphrase vocabulary of a corpus: candidates, terms, choice by coverage. Reads the corpus twice, in bounded memory."""
+"""Keyphrase vocabulary of a corpus: candidates, terms, choice by coverage. Reads it twice, in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How words behave in a corpus, learned from a sample of it: what a part-of-speech tagger would be asked for.
 
-Verbs follow `we`, `to`, `can` and the like; nouns and adjectives follow articles and prepositions. A noun often ends the
-run of words it stands in, an adjective next to never. These two shares tell `encodes` from `codes` and `neural` from
-`neuron` in any field, without a model; words that the sample has too rarely are judged by their endings.
+Verbs follow `we`, `to`, `can` and the like; nouns and adjectives follow articles and prepositions. A noun often ends
+the run of words it stands in, an adjective next to never. These two shares tell `encodes` from `codes` and `neural`
+from `neuron` in any field, without a model; words that the sample has too rarely are judged by their endings.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ from sciret.training.generic_words import FUNCTION
 SAMPLE = 10_000
 """Papers of a source that are enough: rates of words that matter no longer change."""
 ENOUGH = 6
-_BEFORE_VERBS = frozenset("we can could may might will would should must cannot they which who it to that also".split())
-_BEFORE_NOUNS = frozenset("the a an of this these those our their its in by for with between from on as each or".split())
+_BEFORE_VERBS = frozenset(
+    {"we", "they", "it", "which", "who", "that", "also", "to", "can", "cannot", "could", "may", "might", "must"}
+    | {"will", "would", "should"}
+)
+_BEFORE_NOUNS = frozenset(
+    {"the", "a", "an", "this", "these", "those", "our", "their", "its", "each", "of", "in", "by", "for", "with"}
+    | {"between", "from", "on", "as", "or"}
+)
 
 
 @dataclass(slots=True)
@@ -64,7 +70,7 @@ class WordHabits:
         return self.at_end[word] / occurrences if occurrences >= 2 * ENOUGH else None
 
     def cohesion(self, words: Sequence[str], share: float) -> float:
-        """Normalised pointwise mutual information of a phrase that this share of the papers has: 0 by chance, 1 at most.
+        """Normalised pointwise mutual information of a phrase in this share of the papers: 0 by chance, 1 at most.
 
         Of more than two words it is the mean over the joints.
         """

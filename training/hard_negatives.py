@@ -1,0 +1,99 @@
+"""Papers that look like an answer and are none: by their words (BM25), by the model, or passed over by users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from sciret.embedded.store import EmbeddedStore
+from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.encoders.phrase_words import phrase_key
+from sciret.paper import Paper
+from sciret.store import Scope, Store
+from sciret.training.draws import generator
+from sciret.training.mined_examples import Example
+from sciret.training.paper_facts import PaperFacts
+
+WORDS_ONLY = "words"
+"""In place of a model's fingerprint, in a store that has no vectors."""
+_BATCH = 1024
+Ranking = Callable[[str, int], Sequence[str]]
+"""The best papers for a query, as many as asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRanking:
+    fingerprint: str
+    """Of the model, for the manifest."""
+    best: Ranking
+
+
+def open_words(path: Path, papers: Iterable[Paper]) -> EmbeddedStore:
+    """A store of these papers with words and nothing else; those that it has already are skipped."""
+    store = EmbeddedStore.open(path, create=True)
+    stream = iter(papers)
+    while batch := list(islice(stream, _BATCH)):
+        known = store.hashes([paper.id for paper in batch])
+        store.write(
+            [EncodedPaper(p, WORDS_ONLY, sentences=(p.title,)) for p in batch if known.get(p.id) != p.content_hash]
+        )
+    return store
+
+
+def by_words(store: Store) -> Ranking:
+    """BM25."""
+    return lambda query, k: store.candidates(EncodedQuery(query, WORDS_ONLY), ["bm25"], k, Scope())
+
+
+def by_model(store: Store, encode: Callable[[str], EncodedQuery]) -> Ranking:
+    """The nearest by the dense vectors of a store that the model has filled."""
+    return lambda query, k: store.candidates(encode(query), ["dense"], k, Scope())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NegativeMiner:
+    """Draws negatives from the best papers of each ranking, as many from one as from the other.
+
+    They are drawn from the first `depth` and not taken from the top: the very best are often answers that nobody
+    judged, and drawn ones differ from query to query in how hard they are.
+    """
+
+    rankings: Sequence[Ranking]
+    facts: PaperFacts
+    ids: Sequence[str]
+    """All papers that may be negatives, to fill up with where the rankings give too few."""
+    count: int
+    depth: int
+    seed: int
+
+    def negatives(self, example: Example) -> tuple[list[str], int]:
+        """So many as wanted, and how many of them came by chance because the rankings gave too few."""
+        chance = generator(self.seed, "negatives", example.key)
+        excluded = {example.positive, example.origin, *example.relevant}
+        asked = [phrase_key(part) for part in example.query.split(", ")] if example.source == "keyphrases" else []
+        chosen: dict[str, None] = {}
+
+        def usable(candidate: str) -> bool:
+            if (
+                candidate in excluded
+                or candidate in chosen
+                or self.facts.is_false_negative(candidate, example.positive)
+            ):
+                return False
+            return not (asked and self.facts.has_keyphrases(candidate, asked))
+
+        chosen.update(dict.fromkeys([c for c in example.shown if usable(c)][: self.count]))
+        for number, ranking in enumerate(self.rankings):
+            found = [c for c in ranking(example.query, self.depth) if usable(c)]
+            wanted = (self.count - len(chosen)) // (len(self.rankings) - number)
+            chosen.update(dict.fromkeys(chance.sample(found, min(wanted, len(found)))))
+        missing = self.count - len(chosen)
+        for _ in range(20 * missing):
+            if len(chosen) == self.count:
+                break
+            candidate = chance.choice(self.ids)
+            if usable(candidate):
+                chosen[candidate] = None
+        return list(chosen), missing
