@@ -172,7 +172,9 @@ def test_tls_is_verified(certificate: Path) -> None:
         assert install(server.url, OBJECTS, Credentials(insecure=True)) == COUNT
 
 
-@pytest.mark.parametrize("url", ["dashboards:5601", "ftp://host", "https://", "https://host:port", "https://ops:secret@host:5601"])
+@pytest.mark.parametrize(
+    "url", ["dashboards:5601", "ftp://host", "https://", "https://host:port", "https://ops:secret@host:5601"]
+)
 def test_an_address_that_cannot_be_used_is_refused(url: str) -> None:
     """Without its secret in the message."""
     with pytest.raises(SettingsError) as caught:
