@@ -139,7 +139,7 @@ def test_records_can_delete(sciret: Sciret, store: Path, tmp_path: Path, write_j
         (["-", "--column", "title"], "FIELD=COLUMN"),
         (["-", "--store", "nowhere/papers.db"], "no folder nowhere"),
         (["-", "--device", "tpu"], "'tpu' is not one of"),
-        (["-", "--store", "https://example.org/papers"], "not part of this version yet"),
+        (["-", "--initial-load"], "--initial-load is for stores on OpenSearch"),
         (["-", "--model", "nowhere"], "no model bundle 'nowhere'"),
         ([], "Missing argument"),
     ],
