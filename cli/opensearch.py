@@ -8,11 +8,19 @@ import click
 
 from sciret.cli.exit_codes import INCOMPLETE
 from sciret.cli.options import json_option
+from sciret.errors import SettingsError
 
 if TYPE_CHECKING:
     from sciret.connector.local_background import Running
 
-NOTHING: dict[str, Any] = {"running": False, "version": None, "store": None, "nodes": [], "folder": None}
+NOTHING: dict[str, Any] = {
+    "running": False,
+    "version": None,
+    "store": None,
+    "nodes": [],
+    "folder": None,
+    "environment": {},
+}
 
 
 @click.group()
@@ -33,9 +41,8 @@ def command() -> None:
 @click.option(
     "--version",
     type=click.Choice(["3.6.0", "2.19.1"]),
-    default="3.6.0",
-    show_default=True,
-    help="Which OpenSearch: 3.6.0 has k-NN and neural-search, 2.19.1 has k-NN.",
+    help="Which OpenSearch: 3.6.0 has k-NN and neural-search, 2.19.1 has k-NN.  [default: 3.6.0, or 2.19.1 with "
+    "--security]",
 )
 @click.option(
     "--port",
@@ -47,8 +54,13 @@ def command() -> None:
 @click.option(
     "--nodes", type=click.IntRange(1, 5), default=1, show_default=True, help="How many nodes the cluster has."
 )
+@click.option(
+    "--security",
+    is_flag=True,
+    help="With TLS and passwords, all of them new. 2.19.1 only: 3.6.0's plugin is not in Maven.",
+)
 @json_option
-def up(version: str, port: int, nodes: int, as_json: bool) -> None:
+def up(version: str | None, port: int, nodes: int, security: bool, as_json: bool) -> None:
     """Start one in the background, and wait until it answers.
 
     The first time it is downloaded. What is written into it stays until `down --wipe`.
@@ -56,7 +68,10 @@ def up(version: str, port: int, nodes: int, as_json: bool) -> None:
     from sciret.cli.output import warn
     from sciret.connector import local_background
 
-    running, started = local_background.up(version, port, nodes)
+    if security and version == "3.6.0":
+        raise SettingsError("the security plugin of 3.6.0 is not in Maven: use --version 2.19.1 with --security")
+    version = version or ("2.19.1" if security else "3.6.0")
+    running, started = local_background.up(version, port, nodes, security=security)
     if not started:
         warn("it runs already")
     _print(running, as_json)
@@ -101,7 +116,10 @@ def _print(running: Running, as_json: bool) -> None:
         "nodes": list(running.urls),
         "folder": running.folder,
     }
+    environment = running.environment()
     if as_json:
-        print_json(record)
-    else:
-        print_pairs({**record, "nodes": ", ".join(running.urls)})
+        print_json({**record, "environment": environment})
+        return
+    print_pairs({**record, "nodes": ", ".join(running.urls)})
+    for name, value in environment.items():
+        click.echo(f"export {name}={value}")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from sciret.connector.local_process import make_reachable
 from sciret.errors import SettingsError, StoreError
 
 LOCK_FILE = Path(__file__).parent / "opensearch.lock.json"
@@ -97,7 +98,7 @@ def prepare_home(recipe: Recipe, cache: Path) -> Path:
     home = cache / recipe.folder_name
     if home.is_dir():
         return home
-    cache.mkdir(parents=True, exist_ok=True)
+    make_reachable(cache)
     with exclusive(cache / f"{recipe.folder_name}.lock"):
         if not home.is_dir():
             _assemble(recipe, home)

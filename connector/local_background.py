@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sciret.connector.artefacts import exclusive
-from sciret.connector.local_process import cache_folder, command_line, end
+from sciret.connector.local_process import cache_folder, command_line, end, make_reachable
+from sciret.connector.local_security import Security
 from sciret.connector.local_server import launch_server
 from sciret.errors import StoreError
 
@@ -25,6 +26,7 @@ class Running:
     processes: Mapping[str, int]
     """Folder of each node to its process."""
     folder: str
+    security: bool = False
 
     @property
     def url(self) -> str:
@@ -34,32 +36,50 @@ class Running:
         """The nodes whose processes are there, and are ours: numbers of processes are given again."""
         return {folder: pid for folder, pid in self.processes.items() if f"{folder}/config" in command_line(pid)}
 
+    def environment(self) -> dict[str, str]:
+        """What sciret needs to talk to a server with security; nothing for one without."""
+        if not self.security:
+            return {}
+        security = Security(Path(self.folder) / "security")
+        return {
+            "SCIRET_OPENSEARCH_USER": "admin",
+            "SCIRET_OPENSEARCH_PASSWORD_FILE": str(security.password_file("admin")),
+            "SCIRET_OPENSEARCH_CA": str(security.ca),
+        }
 
-def up(version: str, port: int, nodes: int) -> tuple[Running, bool]:
+
+def up(version: str, port: int, nodes: int, *, security: bool = False) -> tuple[Running, bool]:
     """Start it, unless it runs. Says whether it had to be started."""
-    folder = _place()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_reachable(_place())
     with exclusive(folder / "background.lock"):
         found = _read()
         if found and found.alive():
-            _check_same(found, version, port, nodes)
+            _check_same(found, (version, port, nodes, security))
             return found, False
-        data = folder / "data" / f"{version}-{nodes}"
-        data.mkdir(parents=True, exist_ok=True)
-        server = launch_server(version, data, port=port, nodes=nodes, heap=HEAP, quick=False, until_parent_ends=False)
+        data = make_reachable(folder / "data" / f"{version}-{nodes}{'-security' if security else ''}")
+        server = launch_server(
+            version,
+            data,
+            port=port,
+            nodes=nodes,
+            heap=HEAP,
+            quick=False,
+            security=security,
+            until_parent_ends=False,
+        )
         processes = {str(node.folder): node.pid for node in server.nodes if node.pid}
-        running = Running(version, tuple(node.url for node in server.nodes), processes, str(data))
+        running = Running(version, tuple(server.urls), processes, str(data), security)
         _write(running)  # before it answers, so that `down` finds it even if we are killed now
         server.wait()
         return running, True
 
 
-def _check_same(found: Running, version: str, port: int, nodes: int) -> None:
-    wanted = (version, port, nodes)
-    there = (found.version, int(found.url.rpartition(":")[2]), len(found.urls))
-    if wanted != there:
+def _check_same(found: Running, wanted: tuple[str, int, int, bool]) -> None:
+    port = int(found.url.rpartition(":")[2])
+    if wanted != (found.version, port, len(found.urls), found.security):
+        nodes = f"{len(found.urls)} node{'s' if len(found.urls) > 1 else ''}"
         raise StoreError(
-            f"OpenSearch {there[0]} runs already, at {found.url} with {there[2]} node(s): "
+            f"OpenSearch {found.version} with {nodes} runs already, at {found.url}: "
             f"stop it first (sciret opensearch down)"
         )
 
@@ -72,8 +92,7 @@ def status() -> Running | None:
 
 def down(*, wipe: bool = False) -> Running | None:
     """Stop it; returns when its processes are gone. `wipe` removes everything that was written into it, too."""
-    folder = _place()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_reachable(_place())
     with exclusive(folder / "background.lock"):
         found = _read()
         if found:

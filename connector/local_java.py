@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sciret.connector.artefacts import exclusive, make_readable
-from sciret.connector.local_process import is_reachable, unprivileged
+from sciret.connector.local_process import is_reachable, make_reachable, unprivileged
 from sciret.errors import MissingExtraError
 
 INSTALLED = Path("/usr/lib/jvm")
@@ -56,7 +56,7 @@ def reachable_java(java: Path, cache: Path) -> Path:
         return java
     home = java.resolve().parents[1]
     copy = cache / f"java-{hashlib.sha256(f'{home} {home.stat().st_mtime_ns}'.encode()).hexdigest()[:10]}"
-    cache.mkdir(parents=True, exist_ok=True)
+    make_reachable(cache)
     with exclusive(cache / f"{copy.name}.lock"):
         if not copy.is_dir():
             with tempfile.TemporaryDirectory(prefix="copying-", dir=cache) as temporary:

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sciret.connector.local_process import PATIENCE, end, spawn, unprivileged
+from sciret.connector.local_process import PATIENCE, end, make_reachable, spawn, unprivileged
 from sciret.errors import StoreError
 
 HOST = "127.0.0.1"
 PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to outgoing connections, so that none of them takes a port before its node does."""
 START_TIMEOUT = 240.0
+WRITABLE = ("data", "logs", "tmp", "snapshots")
+"""Folders of a node that the server writes into, beside its configuration, where it keeps a key store."""
 LOGGING = """\
 appender.console.type = Console
 appender.console.name = console
@@ -92,18 +94,23 @@ class Node:
         self.process = spawn(command, self.runtime.home, self.log, until_parent_ends=until_parent_ends)
 
     def _configure(self) -> None:
-        config = self.folder / "config"
-        for name in ("config", "data", "logs", "tmp", "snapshots"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        """The configuration is written anew each time: the server may write there, so what it left is not trusted."""
+        who = unprivileged()
+        config = make_reachable(self.folder) / "config"
+        shutil.rmtree(config, ignore_errors=True)
         if self.files:
-            shutil.copytree(self.files, config, dirs_exist_ok=True)
+            shutil.copytree(self.files, config)
+        config.mkdir(exist_ok=True)
         settings = {**self._settings(), **self.settings}
         lines = [f"{name}: {json.dumps(value)}\n" for name, value in settings.items()]  # JSON is YAML
         (config / "opensearch.yml").write_text("".join(lines), encoding="utf-8")
         (config / "log4j2.properties").write_text(LOGGING, encoding="utf-8")
-        who = unprivileged()
-        if who:
-            who.own(self.folder)
+        new = [self.folder / name for name in WRITABLE if not (self.folder / name).exists()]
+        for place in new:
+            place.mkdir(mode=0o700)
+        for place in (config, *new):
+            if who:
+                who.own(place)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -128,7 +135,7 @@ class Node:
             str(runtime.java),
             *runtime.options,
             f"-Djava.io.tmpdir={self.folder / 'tmp'}",
-            f"-XX:ErrorFile={self.folder / 'crash.txt'}",
+            f"-XX:ErrorFile={self.folder / 'logs' / 'crash.txt'}",
             "-Djava.awt.headless=true",
             "-Dfile.encoding=UTF-8",
             # The runtime of the extra has no break iterators; ICU's take their place. On the boot class path, since the

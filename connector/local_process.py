@@ -31,10 +31,11 @@ class Identity:
     gid: int
 
     def own(self, folder: Path) -> None:
+        """Without following links: what the server wrote is not trusted."""
         for place, _, files in os.walk(folder):
-            os.chown(place, self.uid, self.gid)
+            os.chown(place, self.uid, self.gid, follow_symlinks=False)
             for name in files:
-                os.chown(Path(place) / name, self.uid, self.gid)
+                os.chown(Path(place) / name, self.uid, self.gid, follow_symlinks=False)
 
 
 def unprivileged() -> Identity | None:
@@ -63,6 +64,15 @@ def is_reachable(path: Path) -> bool:
     """Whether anybody may enter it, or run it, and go through all of its parents: those that exist."""
     path = path.absolute()
     return all(place.stat().st_mode & 0o001 for place in (path, *path.parents) if place.exists())
+
+
+def make_reachable(folder: Path) -> Path:
+    """Make it, and parents that are missing, so that the server's user may enter them whatever our umask is."""
+    for place in (*reversed(folder.parents), folder):
+        if not place.exists():
+            place.mkdir(exist_ok=True)
+            place.chmod(0o755)
+    return folder
 
 
 def check_reachable(path: Path, what: str) -> None:

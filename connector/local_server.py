@@ -15,7 +15,7 @@ from typing import Any
 from sciret.connector.artefacts import load_recipe, prepare_home
 from sciret.connector.local_java import find_java, java_options, reachable_java
 from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free, stop
-from sciret.connector.local_process import PATIENCE, cache_folder
+from sciret.connector.local_process import PATIENCE, cache_folder, make_reachable
 from sciret.connector.local_security import Security, prepare_security
 from sciret.errors import SettingsError
 
@@ -168,8 +168,7 @@ def _discovery(names: Sequence[str], transport_ports: Sequence[int]) -> dict[str
 @contextmanager
 def run_folder() -> Iterator[Path]:
     """A folder for as long as this process needs it; those that killed processes left behind are removed on the way."""
-    runs = cache_folder() / "opensearch" / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
+    runs = make_reachable(cache_folder() / "opensearch" / "runs")
     for old in runs.iterdir():
         _remove_if_left(old)
     folder = Path(tempfile.mkdtemp(dir=runs))
