@@ -6,7 +6,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -80,6 +83,14 @@ def test_no_secret_is_in_a_file() -> None:
     assert ignored.returncode == 0
 
 
+def test_whoever_reads_a_secret_can_get_it() -> None:
+    """Compose copies those of the environment into the container: it must be writable, and the file be its user's."""
+    for service in SERVICES.values():
+        if "secrets" in service:
+            assert "read_only" not in service
+    assert [each["uid"] for name in ("provision", "sciret") for each in SERVICES[name]["secrets"]] == ["10001"] * 2
+
+
 def test_every_variable_is_in_the_example() -> None:
     text = (DOCKER / "compose.yaml").read_text(encoding="utf-8")
     used = set(re.findall(r"\$\{(\w+)", text)) | {each["environment"] for each in COMPOSE["secrets"].values()}
@@ -123,3 +134,50 @@ def test_the_key_of_the_authority_is_gone_and_nothing_is_made_twice(certificates
     }
     assert "they are there" in make_certificates(certificates)
     assert {file.name: file.read_bytes() for file in certificates.iterdir()} == before
+
+
+@pytest.fixture
+def dashboards() -> Iterator[str]:
+    """A server in the place of OpenSearch Dashboards, which is in no registry: it takes every import."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"success": true, "successCount": %d}' % body.count(b'"references"'))
+
+        def log_message(self, *_arguments: Any) -> None:
+            """Nothing on stderr."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_provisioning_makes_what_is_missing_and_can_be_repeated(
+    opensearch: Any, dashboards: str, unique_name: Callable[[], str], tmp_path: Path
+) -> None:
+    """The commands themselves, on a real cluster: the first start makes the index, the second leaves it as it is."""
+    (commands,) = SERVICES["provision"]["command"]
+    here = commands.replace("https://dashboards:5601", dashboards)
+    store = f"{opensearch.url}/{unique_name()}"
+    environment = {"PATH": f"{TOOLS}:/usr/bin:/bin", "SCIRET_STORE": store}
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [*SERVICES["provision"]["entrypoint"], here],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert ["is made" in each for each in said] == [True, False]
+    assert all("32 objects are in" in each for each in said)
