@@ -25,6 +25,7 @@ COMMANDS = {
     "models": "List the model bundles at hand, or describe one.",
     "vocab": "Choose a vocabulary of keyphrases from a corpus, and look at one.",
     "train": "Mine training data and train models on it.",
+    "index": "Make, migrate, roll back and size the indices of a store on OpenSearch.",
     "dashboards": "Put dashboards of the corpus, of ingests and of searches into OpenSearch Dashboards.",
     "opensearch": "Run a real OpenSearch on this machine, for trying out.",
 }
