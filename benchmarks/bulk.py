@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ from opensearchpy import OpenSearch, helpers
 
 from sciret.connector.bulk import CHUNK_BYTES, WORKERS, BulkWriter
 from sciret.connector.local_server import throwaway_server
+from sciret.connector.store import OpenSearchStore
+from sciret.encoders.encoder import Encoder
+from sciret.errors import RecordError
+from sciret.paper import Paper
+from sciret.retrieval.ingest import ingest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "connector"))
 
@@ -40,6 +46,7 @@ def main() -> None:
         vectors = list(make_documents(given.documents, vector=True))
         compare_rates(client, "texts with a vector", vectors, given.rounds)
         compare_losses(client, server.url, texts)
+        compare_skipping(server.url, given.documents)
         client.close()
 
 
@@ -82,6 +89,27 @@ def compare_losses(client: OpenSearch, url: str, documents: list[tuple[str, dict
 
             there, _ = fresh_index(client, small)
         print(f"  {name:<14} lost {len(documents) - there:,}, after {proxy.faults} refusals")
+
+
+def compare_skipping(url: str, count: int) -> None:
+    """A run that was killed is begun anew: papers that are there are read and compared, the others encoded."""
+    encoder = Encoder.open("default")
+    papers = [Paper(name, source["title"], source["abstract"]) for name, source in make_documents(count, vector=False)]
+    sample = papers[:64]
+    begun = time.perf_counter()
+    (encoded, *_) = list(encoder.encode_papers(sample))
+    encoding = (time.perf_counter() - begun) / len(sample)
+    with OpenSearchStore.open(f"{url}/skipping", create=True, refresh=False) as store:
+        store.write([replace(encoded, paper=paper) for paper in papers])
+        report = ingest(papers, encoder, store, on_reject=refused, on_progress=lambda _: None)
+    assert report.unchanged == count
+    skipping = report.seconds / count
+    print(f"a second run: {1 / skipping:,.0f} papers/s skipped, {1 / encoding:,.0f} papers/s encoded")
+    print(f"  skipping is {encoding / skipping:.0f} times as fast as encoding")
+
+
+def refused(error: RecordError) -> None:
+    raise error
 
 
 def ours(client: OpenSearch, index: str, documents: Iterator[tuple[str, Any]], size: int = CHUNK_BYTES) -> int:

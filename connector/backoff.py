@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from opensearchpy.exceptions import ConnectionError as BrokenConnection
 from opensearchpy.exceptions import TransportError
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 RETRYABLE = frozenset((429, 502, 503, 504))
 """Answers that speak of the moment, not of the request: too busy, no manager elected, a proxy without a server."""
@@ -106,4 +108,5 @@ def persist(call: Callable[[], T], patience: Patience | None = None) -> T:
             delay = retries.failed(begun)
             if delay is None:
                 raise
+            _log.info("%s; again in %.1f s", error, delay)
         time.sleep(delay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from sciret.connector.bulk_answer import FILTER, Answer, no_answer, read_answer,
 from sciret.connector.concurrency import AdaptiveLimit
 from sciret.connector.ndjson import MIMETYPE, Entry, body
 
+_log = logging.getLogger(__name__)
 _SHARD_TIMEOUT = "30s"
 """How long the server waits for a shard without a primary: less than we wait for the server, so that it can say so."""
 _ANY_STATUS = range(300, 600)
@@ -167,10 +169,12 @@ class Delivery:
         return rest
 
     def _wait(self, begun: float, answer: Answer) -> None:
+        reason = answer.reason or reasons(answer.items)
         delay = self._retries.failed(begun, answer.retry_after)
         if delay is None:
-            self._line.hang_up(answer.reason or reasons(answer.items))
+            self._line.hang_up(reason)
         else:
+            _log.info("bulk request: %s; again in %.1f s", reason, delay)
             self._line.down.wait(delay)
 
 
