@@ -47,21 +47,26 @@ class Client:
         body: Any = None,
         *,
         params: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
         timeout: float = PATIENCE,
     ) -> Any:
         """One request, that may be made twice. `path` is from the cluster's root, its parts already quoted."""
 
         def request() -> Any:
             options = {**(params or {}), "request_timeout": timeout}  # opensearch-py takes things out of it
-            return self.api.transport.perform_request(method, path, params=options, body=body)
+            return self.api.transport.perform_request(method, path, params=options, body=body, headers=headers)
 
         with self.explained():
             return persist(request, self.patience) if self.patience else request()
 
     def msearch(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Several searches of the alias in one round trip; the first that failed is raised."""
+        """Several searches of the alias in one round trip; the first that failed is raised.
+
+        The answer is not compressed: it is ids, which are few, or vectors, which hardly shrink, and the server would
+        spend as much time on packing records as on finding them (benchmarks/records.py).
+        """
         lines = "".join(f"{{}}\n{json.dumps(body, separators=(',', ':'))}\n" for body in bodies)
-        answer = self.call("POST", f"/{self.path}/_msearch", lines)
+        answer = self.call("POST", f"/{self.path}/_msearch", lines, headers={"accept-encoding": "identity"})
         found: list[dict[str, Any]] = answer["responses"]
         for each in found:
             if "error" in each:

@@ -33,7 +33,7 @@ def create_index(
     Of two who make the same index at once one gets RefusedRequestError (`resource_already_exists`).
     """
     put_templates(client, options, meta)
-    body = index_body(options, meta)
+    body = index_body(options, meta, derives=client.server.derives_vectors)
     if alias:
         body["aliases"] = {alias: {}}
     client.call("PUT", f"/{quote(name)}", body)
@@ -50,7 +50,8 @@ def put_templates(client: Client, options: IndexOptions, meta: dict[str, Any]) -
         if known.get(name, 0) < VERSION:
             client.call("PUT", f"/_component_template/{name}", template)
     alias = client.address.alias
-    client.call("PUT", f"/_index_template/{quote(f'sciret-{alias}')}", index_template(alias, options, meta))
+    template = index_template(alias, options, meta, derives=client.server.derives_vectors)
+    client.call("PUT", f"/_index_template/{quote(f'sciret-{alias}')}", template)
 
 
 def put_meta(

@@ -23,6 +23,11 @@ class Server:
     def version(self) -> tuple[int, ...]:
         return tuple(int(part) for part in re.findall(r"\d+", self.number)[:3])
 
+    @property
+    def derives_vectors(self) -> bool:
+        """Whether it keeps vectors once, in their graph, and not in the document as well."""
+        return self.version >= (3, 0)
+
     def has(self, plugin: str) -> bool:
         return self.plugins is not None and plugin in self.plugins
 

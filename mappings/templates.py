@@ -49,23 +49,31 @@ def _file(name: str) -> dict[str, Any]:
     return content
 
 
-def index_template(alias: str, options: IndexOptions, meta: dict[str, Any]) -> dict[str, Any]:
+def index_template(alias: str, options: IndexOptions, meta: dict[str, Any], *, derives: bool) -> dict[str, Any]:
     """For every index behind an alias. A longer alias wins: `papers-old-*` is not for indices of `papers`."""
     return {
         "index_patterns": [f"{alias}-*"],
         "priority": _PRIORITY + len(alias),
         "composed_of": component_names(options),
-        "template": index_body(options, meta),
+        "template": index_body(options, meta, derives=derives),
         "version": VERSION,
         "_meta": {"made_by": "sciret"},
     }
 
 
-def index_body(options: IndexOptions, meta: dict[str, Any]) -> dict[str, Any]:
-    """What an index has of its own."""
+def index_body(options: IndexOptions, meta: dict[str, Any], *, derives: bool) -> dict[str, Any]:
+    """What an index has of its own.
+
+    `derives`: the server keeps no vectors in `_source` and takes them from their graph when it is asked for them, as
+    OpenSearch 3 does. Otherwise they are left out of it here. That is the worse way, since a copy of the whole document
+    is kept for recovery then, which doubles the size on disk and the time to fetch a record (benchmarks/records.py).
+    """
+    mappings = {"_meta": {"sciret": meta}, "properties": vector_fields(options, meta.get("dims"))}
+    if not derives:
+        mappings["_source"] = {"excludes": ["dense", "sentences.vector"]}
     return {
         "settings": {"index": {"number_of_shards": options.shards, "number_of_replicas": options.replicas}},
-        "mappings": {"_meta": {"sciret": meta}, "properties": vector_fields(options, meta.get("dims"))},
+        "mappings": mappings,
     }
 
 
