@@ -141,17 +141,28 @@ def download(artefacts: Sequence[Artefact], folder: Path) -> None:
     folder.mkdir(parents=True)
     project = folder / "pom.xml"
     project.write_text(_project(artefacts, folder), encoding="utf-8")
-    # S603: the command is fixed, its paths are ours.
-    done = subprocess.run(  # noqa: S603
-        [maven, "--batch-mode", "--quiet", "--file", str(project), "process-resources"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # -U: what could not be downloaded once is tried again, not taken as missing until tomorrow.
+    command = [
+        maven,
+        "--batch-mode",
+        "--quiet",
+        "-U",
+        "-Dstyle.color=never",
+        "--file",
+        str(project),
+        "process-resources",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the paths are ours
     if done.returncode != 0:
-        said = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")] or done.stderr.splitlines()
-        reason = said[0].removeprefix("[ERROR]").strip() if said else f"exit code {done.returncode}"
-        raise StoreError(f"Maven could not download OpenSearch; is a repository reachable? It said: {reason}")
+        raise StoreError(
+            f"Maven could not download OpenSearch; is a repository reachable? It said: {_reason(done.stdout)}"
+        )
+
+
+def _reason(output: str) -> str:
+    """The one line of Maven's that says something."""
+    errors = [line.partition("[ERROR]")[2].strip() for line in output.splitlines() if "[ERROR]" in line]
+    return errors[0].partition("on project home: ")[2].partition(" -> [Help")[0] or errors[0] if errors else output
 
 
 def _project(artefacts: Sequence[Artefact], folder: Path) -> str:

@@ -12,7 +12,7 @@ import pytest
 from opensearchpy import OpenSearch
 
 from sciret.connector.local_process import command_line
-from sciret.connector.local_server import LocalServer, run_folder, throwaway_server
+from sciret.connector.local_server import LocalServer, launch_server, run_folder, throwaway_server
 from sciret.errors import StoreError
 
 
@@ -68,15 +68,17 @@ def test_its_modules_work(client: OpenSearch, unique_name: Callable[[], str]) ->
     assert client.search(index=name, body={"query": feature})["hits"]["max_score"] == 2
 
 
-def test_stopping_leaves_nothing(opensearch: LocalServer) -> None:
-    """No process and no folder."""
-    with throwaway_server("3.6.0") as server:
-        node = server.nodes[0]
-        assert node.pid is not None
-        assert node.name in str(server.get("/"))
-        assert command_line(node.pid) != ""
-    assert command_line(node.pid) == ""
-    assert not server.folder.exists()
+def test_stopping_leaves_nothing() -> None:
+    """No process and no folder, also where it was not up yet."""
+    with run_folder() as folder:
+        server = launch_server("3.6.0", folder)
+        pid = server.nodes[0].pid
+        assert pid is not None
+        assert str(folder) in command_line(pid)
+        server.stop()
+        assert command_line(pid) == ""
+        assert not server.nodes[0].is_running
+    assert not folder.exists()
 
 
 ORPHAN = """
