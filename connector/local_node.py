@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import shutil
 import socket
@@ -67,9 +68,9 @@ class Node:
     transport_port: int
     runtime: Runtime
     settings: Mapping[str, Any]
+    login: Login | None = None
     files: Path | None = None
     """A folder whose content its configuration has, too."""
-    login: Login | None = None
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -94,13 +95,14 @@ class Node:
         self.process = spawn(command, self.runtime.home, self.log, until_parent_ends=until_parent_ends)
 
     def _configure(self) -> None:
-        """The configuration is written anew each time: the server may write there, so what it left is not trusted."""
+        """A configuration that another user could write into is not trusted, but written anew."""
         who = unprivileged()
         config = make_reachable(self.folder) / "config"
-        shutil.rmtree(config, ignore_errors=True)
-        if self.files:
-            shutil.copytree(self.files, config)
+        if config.exists() and config.stat().st_uid != os.geteuid():
+            shutil.rmtree(config)
         config.mkdir(exist_ok=True)
+        if self.files:
+            shutil.copytree(self.files, config, dirs_exist_ok=True)
         settings = {**self._settings(), **self.settings}
         lines = [f"{name}: {json.dumps(value)}\n" for name, value in settings.items()]  # JSON is YAML
         (config / "opensearch.yml").write_text("".join(lines), encoding="utf-8")

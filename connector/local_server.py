@@ -143,9 +143,9 @@ def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int, securit
         ports = [_checked(number) for number in range(port, port + count)]
     names = [f"node-{number + 1}" for number in range(count)]
     settings = {**_discovery(names, transport_ports), **(security.settings() if security else {})}
-    files, login = (security.node_files, security.login) if security else (None, None)
+    login, files = (security.login, security.node_files) if security else (None, None)
     return [
-        Node(name, folder / name, http, transport, runtime, settings, files, login)
+        Node(name, folder / name, http, transport, runtime, settings, login, files)
         for name, http, transport in zip(names, ports, transport_ports, strict=True)
     ]
 
