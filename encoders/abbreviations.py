@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _SHORT = re.compile(r"\s?\(\s?([A-Za-z0-9][A-Za-z0-9-]{0,10}?)(s?)\s?\)")
-_PLAIN = re.compile(r"[^.;:()\[\]|]*$")
+_MARKS = ".;:()[]|"
+_REACH = 160
+"""Characters before the bracket in which the long form is looked for."""
 _WORD = re.compile(r"[^\s]+")
 
 
@@ -40,8 +42,9 @@ def definitions(text: str) -> Iterator[Definition]:
 def _long_form(text: str, end: int, short: str) -> int | None:
     """Where the words begin whose letters the abbreviation is made of; None when there are none."""
     letters = [c.lower() for c in short if c.isalnum()]
-    before = _PLAIN.search(text, max(0, end - 160), end)
-    words = list(_WORD.finditer(text, before.start() if before else end, end))
+    reach = max(0, end - _REACH)
+    reach = max(reach, *(text.rfind(mark, reach, end) + 1 for mark in _MARKS))
+    words = list(_WORD.finditer(text, reach, end))
     words = words[-min(len(letters) + 5, 2 * len(letters)) :]
     if not words:
         return None

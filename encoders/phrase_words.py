@@ -98,7 +98,7 @@ def _scattered(code: int) -> int:
 
 _DOUBLED = re.compile(r"(model|label|signal|travel|tunnel|channel|cancel|level)l(?=ing|ed|er)")
 _OUR = re.compile(r"(behavi|tum|col|fav|neighb|lab|flav|vap|hum|od|hon|endeav)our")
-_AE = re.compile(r"(?<=h)ae(?=m)|(?<=[lncstr])ae(?=mi)|(?<=p)ae(?=d)|(?<=an)ae(?=s)|(?<=[cf])ae(?=c)|(?<=gyn)ae(?=c)")
+_AE = re.compile(r"(?<=h)ae(?=m)|(?<=[klncstr])ae(?=mi)|(?<=p)ae(?=d)|(?<=an)ae(?=s)|(?<=[cf])ae(?=c)|(?<=gyn)ae(?=c)")
 _BRITISH = {
     **{"centre": "center", "centres": "centers", "fibre": "fiber", "fibres": "fibers", "grey": "gray"},
     **{

@@ -40,6 +40,8 @@ FUNCTION = frozenset(_PARTS["function"])
 CUTTING = FUNCTION | (_VERBS - set(_PARTS["nouns too"])) | set(_PARTS["cutting"])
 WEAK = frozenset(_PARTS["weak"])
 COMMON = frozenset(_PARTS["common"])
+HEADS = frozenset(_PARTS["heads"])
+"""No phrase ends with these, unless an author says so: a `graph partitioning approach` is about graph partitioning."""
 SPLITTING = frozenset(_PARTS["splitting"])
 """Cut even behind a hyphen: what is `transformer-based` is about transformers."""
 COMPOUNDS = frozenset(_PARTS["compounds"])

@@ -48,8 +48,8 @@ class Termhood:
     papers: int = 3
     alone: float = 0.12
     burst: float = 1.45
-    cohesion: float = 0.1
-    """Of phrases: how much more often their words occur together than by chance (`WordHabits.cohesion`)."""
+    cohesion: float = 0.25
+    """Of phrases: how much more often their words are neighbours than by chance (`WordHabits.cohesion`)."""
     authors: int = 2
     """So many papers that name it as a keyphrase are enough, whatever the other counts."""
 
@@ -68,7 +68,7 @@ class Terms:
     """The candidates that are terms, by key. Arrays are [n]."""
 
     keys: Keys  # ascending
-    papers: npt.NDArray[np.int64]
+    occurrences: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
     """Papers, each with the weight of its group."""
     authors: npt.NDArray[np.bool_]
@@ -92,9 +92,9 @@ class CountFiles:
     def terms(self, weights: Sequence[float], termhood: Termhood, limit: int) -> Terms:
         """At most `limit` terms, those in most papers; a group's papers count by its weight."""
         found = [self._accepted(path, np.asarray(weights), termhood) for path in self._paths]
-        keys, papers, weighted, authors = (np.concatenate(column) for column in zip(*found, strict=True))
+        keys, occurrences, weighted, authors = (np.concatenate(column) for column in zip(*found, strict=True))
         best = np.sort(np.lexsort((keys, -weighted))[:limit])
-        return Terms(keys[best], papers[best], weighted[best], authors[best])
+        return Terms(keys[best], occurrences[best], weighted[best], authors[best])
 
     def _accepted(
         self, path: Path, weights: npt.NDArray[np.float64], termhood: Termhood
@@ -106,7 +106,7 @@ class CountFiles:
         merged = merged_counts(counts)
         accepted = termhood.accepts(merged)
         merged, weighted = merged[accepted], weighted[accepted]
-        return merged["key"], merged["df"].astype(np.int64), weighted, merged["author"] >= termhood.authors
+        return merged["key"], merged["tf"].astype(np.int64), weighted, merged["author"] >= termhood.authors
 
 
 _FIRST_KEYS = np.arange(1, PARTITIONS, dtype=np.uint64) << np.uint64(64 - PARTITIONS.bit_length() + 1)

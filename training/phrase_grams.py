@@ -16,7 +16,7 @@ tokenisation runs word by word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +108,7 @@ class _Block:
 
     def add(self, number: int, paper: Paper) -> None:
         before = len(self.tokens)
-        self.tokens += TOKEN.findall(without_compounds(expanded(readable(f"{paper.title} | {paper.abstract}"))))
+        self.tokens += tokens_of(f"{paper.title} | {paper.abstract}")
         for keyphrase in author_keyphrases(paper):
             self.keyphrases.append(keyphrase)
             self.owners.append(number)
@@ -116,7 +116,7 @@ class _Block:
         self.lengths.append(len(self.tokens) - before)
 
     def grams(self, known: WordTable) -> Grams:
-        infos = np.array([known[token] for token in self.tokens], np.dtype("u8,u8,u2"))  # [tokens]
+        infos = known.infos(self.tokens)  # [tokens]
         documents = np.repeat(np.arange(self.first, self.first + len(self.lengths), dtype=np.int32), self.lengths)
         starts, ends, keys, words, alone = _runs(infos["f0"], infos["f1"], infos["f2"])
         authors = len(self.keyphrases)
@@ -174,24 +174,37 @@ def _runs(own: Keys, powers: Keys, flags: Flags) -> tuple[Integers, Integers, Ke
     )
 
 
-class WordTable(dict[str, tuple[int, int, int]]):
+class WordTable(dict[str, int]):
     """Key, power and flags of each token that was met, forgotten from time to time so that it stays small."""
 
     def __init__(self, habits: WordHabits | None = None) -> None:
         super().__init__()
         self._habits = habits or WordHabits()
+        self._infos: list[tuple[int, int, int]] = []
+        self._known = np.empty(0, _INFO)
 
-    def __missing__(self, token: str) -> tuple[int, int, int]:
-        if len(self) > 1 << 20:
+    def infos(self, tokens: Sequence[str]) -> npt.NDArray[np.void]:
+        if len(self) > _REMEMBERED:
             self.clear()
+            self._infos, self._known = [], np.empty(0, _INFO)
+        rows = np.fromiter(map(self.__getitem__, tokens), np.int32, len(tokens))
+        self._known = np.append(self._known, np.array(self._infos[len(self._known) :], _INFO))
+        return self._known[rows]
+
+    def __missing__(self, token: str) -> int:
         if token in HYPHENS:
-            info = (0, 1, HYPHEN)
+            self._infos.append((0, 1, HYPHEN))
         elif token[0].isalnum():
-            info = (*word_key(token), form_flags(token) | habit_flags(token, self._habits))
+            flags = form_flags(token) | habit_flags(token, self._habits)
+            self._infos.append((*word_key(token), flags))
         else:
-            info = (0, 1, MARK)
-        self[token] = info
-        return info
+            self._infos.append((0, 1, MARK))
+        self[token] = row = len(self)
+        return row
+
+
+_INFO = np.dtype("u8,u8,u2")
+_REMEMBERED = 1 << 20
 
 
 def form_flags(word: str) -> int:
@@ -203,10 +216,12 @@ def form_flags(word: str) -> int:
     letter = len(word) == 1 and word.isupper() and word not in "AI"  # T cell, vitamin D
     if not letter and (len(lower) == 1 or lower in generic.CUTTING or not any(c.isalpha() for c in lower)):
         flags |= CUT
-    if lower in generic.WEAK or folded in generic.WEAK or letter:
+    if lower in generic.WEAK or folded in generic.WEAK:
         flags |= WEAK
-    if lower in generic.COMMON or folded in generic.COMMON:
+    if lower in generic.COMMON or folded in generic.COMMON or letter:
         flags |= COMMON | NO_UNIGRAM
+    if lower in generic.HEADS or folded in generic.HEADS:
+        flags |= NO_END
     if lower.endswith("ly") and lower not in generic.NOUNS_LIKE_ADVERBS:
         flags |= ADVERB | NO_END
     if lower.endswith("ed") and len(lower) > 4 and lower not in generic.NOUNS_LIKE_PARTICIPLES:
@@ -237,28 +252,24 @@ def habit_flags(word: str, habits: WordHabits) -> int:
     return flags
 
 
-_COMPOUND = re.compile(
-    rf"(?<![^\W_])(?:{'|'.join(sorted(generic.COMPOUNDS))}|[^\W_]+-of-the-[^\W_]+)(?![^\W_]|-)", re.IGNORECASE
-)
+_COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
 
 
-def without_compounds(text: str) -> str:
-    """Generic compounds, such as state-of-the-art, become a cut."""
-    return _COMPOUND.sub("|", text) if "-" in text else text
-
-
-def expanded(text: str) -> str:
-    """The text with each abbreviation that it defines replaced by the long form, the definition's brackets dropped."""
-    found = list(definitions(text))
-    if not found:
-        return text
-    meanings: dict[str, str] = {}
-    for one in found:
-        meanings.setdefault(one.short, text[one.start : one.end].strip())
-    for one in reversed(found):
+def tokens_of(text: str) -> list[str]:
+    """Words and marks, where generic compounds are a mark, and abbreviations what the text says they stand for."""
+    text = readable(text)
+    if "-" in text:
+        text = _COMPOUND.sub(lambda found: "|" if found[0].lower() in generic.COMPOUNDS else found[0], text)
+    defined = list(definitions(text))
+    if not defined:
+        return TOKEN.findall(text)
+    meanings: dict[str, Sequence[str]] = {}
+    for one in defined:
+        meaning = meanings.setdefault(one.short, TOKEN.findall(text[one.start : one.end]))
+        meanings.setdefault(f"{one.short}s", meaning)
+    for one in reversed(defined):
         text = text[: one.end] + text[one.close :]
-    shorts = "|".join(re.escape(short) for short in sorted(meanings, key=len, reverse=True))
-    return re.sub(rf"(?<![^\W_])({shorts})s?(?![^\W_])", lambda match: meanings[match[1]], text)
+    return [word for token in TOKEN.findall(text) for word in meanings.get(token, (token,))]
 
 
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")

@@ -113,7 +113,7 @@ def index_terms(
 
 def _cohesive(index: PhraseIndex, terms: Terms, habits: WordHabits, termhood: Termhood, papers: int) -> list[str]:
     """Names of the terms; none for a phrase of words that stand together hardly more often than by chance."""
-    rows = zip(index.names, terms.authors.tolist(), terms.papers.tolist(), strict=True)
+    rows = zip(index.names, terms.authors.tolist(), terms.occurrences.tolist(), strict=True)
     return [
         name if author or habits.cohesion(words_of(name), count / papers) >= termhood.cohesion else ""
         for name, author, count in rows

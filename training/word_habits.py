@@ -31,27 +31,29 @@ _BEFORE_NOUNS = frozenset(
 
 @dataclass(slots=True)
 class WordHabits:
-    """Counts by lower-case word, and the number of papers by folded word."""
+    """Counts by lower-case word, and of `folded` words."""
 
     occurrences: Counter[str] = field(default_factory=Counter)
     as_verb: Counter[str] = field(default_factory=Counter)
     as_noun: Counter[str] = field(default_factory=Counter)
     at_end: Counter[str] = field(default_factory=Counter)
-    papers_with: Counter[str] = field(default_factory=Counter)
+    folded: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     papers: int = 0
 
     def learn(self, papers: Iterable[Paper]) -> None:
         for paper in papers:
             words = [token.lower() for token in TOKEN.findall(readable(paper.text))]
             self._count(words)
-            self.papers_with.update({fold_word(word) for word in words if word[0].isalnum()})
             self.papers += 1
 
     def _count(self, words: Sequence[str]) -> None:
         for before, word, after in zip(["|", *words[:-1]], words, [*words[1:], "|"], strict=True):
             if not word[0].isalpha():
                 continue
+            self.words += 1
             self.occurrences[word] += 1
+            self.folded[fold_word(word)] += 1
             if before in _BEFORE_VERBS:
                 self.as_verb[word] += 1
             elif before in _BEFORE_NOUNS:
@@ -69,13 +71,14 @@ class WordHabits:
         occurrences = self.occurrences[word]
         return self.at_end[word] / occurrences if occurrences >= 2 * ENOUGH else None
 
-    def cohesion(self, words: Sequence[str], share: float) -> float:
-        """Normalised pointwise mutual information of a phrase in this share of the papers: 0 by chance, 1 at most.
+    def cohesion(self, words: Sequence[str], per_paper: float) -> float:
+        """Normalised pointwise mutual information of neighbours that occur so often a paper: 0 by chance, 1 at most.
 
-        Of more than two words it is the mean over the joints.
+        Of more than two words it is the mean over the joints. Chance is that of words in a row, not of words in one
+        paper: nearly all papers of a field have both `image` and `classification`.
         """
-        if len(words) < 2 or not self.papers:
+        if len(words) < 2 or not self.words or per_paper <= 0:
             return 1.0
-        by_chance = sum(math.log(max(self.papers_with[fold_word(word)], 1) / self.papers) for word in words)
-        together = math.log(max(share, 1e-12))
+        together = math.log(per_paper * self.papers / self.words)
+        by_chance = sum(math.log(max(self.folded[fold_word(word)], 1) / self.words) for word in words)
         return (together - by_chance) / (-together * (len(words) - 1)) if together < 0 else 1.0
