@@ -50,29 +50,29 @@ class Retries:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._patience, self._clock, self._chance = patience, clock, chance
-        self._failures = 0
+        self.in_a_row = 0
         self._since = 0.0
 
     def succeeded(self) -> None:
-        self._failures = 0
+        self.in_a_row = 0
 
     def failed(self, begun: float, retry_after: float | None = None) -> float | None:
         """Seconds to wait before the next try of what was `begun` then; None when patience is at its end.
 
         A server's Retry-After is waited out in full; where that is longer than patience lasts, there is no next try.
         """
-        self._failures += 1
-        if self._failures == 1:
+        self.in_a_row += 1
+        if self.in_a_row == 1:
             self._since = begun
-        delay = max(self._patience.delay(self._failures, self._chance()), retry_after or 0.0)
-        if self._failures >= self._patience.tries or delay >= self._left:
+        delay = max(self._patience.delay(self.in_a_row, self._chance()), retry_after or 0.0)
+        if self.in_a_row >= self._patience.tries or delay >= self._left:
             return None
         return delay
 
     @property
     def answer_within(self) -> float:
         """Seconds that the next request may take, so that the whole stays within bounds."""
-        return min(self._patience.answer, max(self._left, 1.0)) if self._failures else self._patience.answer
+        return min(self._patience.answer, max(self._left, 1.0)) if self.in_a_row else self._patience.answer
 
     @property
     def _left(self) -> float:

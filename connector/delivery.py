@@ -21,6 +21,9 @@ from sciret.connector.ndjson import MIMETYPE, Entry, body
 _log = logging.getLogger(__name__)
 _SHARD_TIMEOUT = "30s"
 """How long the server waits for a shard without a primary: less than we wait for the server, so that it can say so."""
+_TRIES_AS_ONE = 3
+"""Without an answer, before smaller parts are tried: some proxies break the connection where others say 413, and what
+takes longer than we wait may be too much at once. Where the cluster was only away, this costs a few more requests."""
 _ANY_STATUS = range(300, 600)
 _DEAD = frozenset((502, 503, 504))
 
@@ -129,12 +132,13 @@ class Delivery:
             answer = self._line.post(part, self._retries.answer_within)
             rest = self._settled(part, answer)
             passage.rejected = bool(rest) and answer.verdict in ("again", "items")
-        if answer.verdict == "split" and rest:
-            parts.extendleft(_halves(rest))
-        elif rest:
-            parts.appendleft(rest)
-            if answer.verdict != "stop":
-                self._wait(begun, answer)
+        if not rest:
+            return
+        smaller = answer.verdict == "split"
+        if answer.verdict in ("again", "items"):
+            self._wait(begun, answer)
+            smaller = answer.status is None and self._retries.in_a_row >= _TRIES_AS_ONE
+        parts.extendleft(_halves(rest) if smaller and len(rest) > 1 else (rest,))
 
     def _settled(self, part: Sequence[Entry], answer: Answer) -> Sequence[Entry]:
         """Book what the answer settles; what it leaves open."""

@@ -238,6 +238,17 @@ def test_a_request_that_is_too_large_is_halved_and_later_ones_are_made_smaller(c
     assert len(_stored(client, index)) == 400
 
 
+@pytest.mark.parametrize("fault", [reset_before, slow_answer(3)], ids=["broken", "late"])
+def test_a_request_that_is_too_large_without_a_word_is_halved_too(client: OpenSearch, index: str, fault: Fault) -> None:
+    """Some proxies break the connection instead of saying 413, and a server may take longer than we wait."""
+    impatient = replace(QUICK, answer=0.5)
+    with _proxied(client, lambda _, body: fault if len(body) > 3000 else None) as (proxied, proxy):
+        report = BulkWriter(proxied, index, chunk_bytes=10_000, patience=impatient).write(_documents(60))
+    assert (report.acknowledged, report.failures) == (60, ())
+    assert proxy.faults
+    assert len(_stored(client, index)) == 60
+
+
 def test_one_document_that_is_too_large_is_refused_by_name(client: OpenSearch, index: str) -> None:
     """Its neighbours go in, and chunks stay as large as they were for them."""
     documents = _documents(20)
