@@ -118,7 +118,7 @@ def outcome_record(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome, remedy: str = "correct them in {} and ingest that file") -> None:
     from sciret.cli.terminal import harmless
 
     report = outcome.report
@@ -138,4 +138,4 @@ def print_outcome(outcome: Outcome) -> None:
     if report.rejected > len(outcome.reasons):
         click.echo(f"  and {report.rejected - len(outcome.reasons):,} more")
     if outcome.rejects is not None:
-        click.echo(f"  correct them in {harmless(str(outcome.rejects))} and ingest that file")
+        click.echo(f"  {remedy.format(harmless(str(outcome.rejects)))}")

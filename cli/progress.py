@@ -35,12 +35,19 @@ class Progress(Protocol):
 @contextmanager
 def progress(sources: Sequence[str], shards: int = 1) -> Iterator[Progress]:
     """The display that suits stderr. Of several shards one is read, which has about its share of the records."""
+    total = count_records(sources) if sys.stderr.isatty() else None
+    with counted_progress(None if total is None else total // shards) as shown:
+        yield shown
+
+
+@contextmanager
+def counted_progress(total: int | None) -> Iterator[Progress]:
+    """The same for records that somebody has counted already, or cannot."""
     if not sys.stderr.isatty():
         yield Lines()
         return
     with _rich_progress() as bar:
-        total = count_records(sources)
-        yield Bar(bar, None if total is None else total // shards)
+        yield Bar(bar, total)
 
 
 class _Counts:

@@ -31,17 +31,29 @@ def open_store(settings: Settings, *, create: bool, initial_load: bool = False) 
 def _on_cluster(settings: Settings, *, create: bool, initial_load: bool) -> Iterator[Store]:
     from sciret.cli.cluster import credentials_of
     from sciret.connector.backoff import Patience
+    from sciret.connector.identity import InPlaceError
+    from sciret.connector.in_place import InPlaceStore
     from sciret.connector.store import OpenSearchStore
 
-    with OpenSearchStore.open(
-        settings.store,
-        credentials=credentials_of(settings),
-        create=create,
-        exact=settings.exact,
-        # Only an ingest makes a store. It is long: it waits for a cluster, and lets it refresh at its own pace.
-        refresh=not create,
-        patience=Patience() if create else None,
-    ) as store:
+    def open_as(kind: type[OpenSearchStore]) -> OpenSearchStore:
+        return kind.open(
+            settings.store,
+            credentials=credentials,
+            create=create,
+            exact=settings.exact,
+            # Only an ingest makes a store. It is long: it waits for a cluster, and lets it refresh at its own pace.
+            refresh=not create,
+            patience=Patience() if create else None,
+        )
+
+    credentials = credentials_of(settings)
+    try:
+        opened = open_as(OpenSearchStore)
+    except InPlaceError:
+        if create:  # an ingest would replace the other application's documents
+            raise
+        opened = open_as(InPlaceStore)
+    with opened as store:
         if not create:
             yield store
             return

@@ -82,6 +82,10 @@ class Existing:
         found = (index.field(path) for index in self.indices)
         return next((str(field.get("type", "object")) for field in found if field is not None), None)
 
+    def fields_of(self, *types: str) -> list[str]:
+        """Paths of the fields that have one of these types."""
+        return sorted({path for index in self.indices for path in _typed(index.mapping, "", types)})
+
 
 def inspect(client: Client) -> Existing:
     """Refuses what cannot be read: documents are read from `_source`."""
@@ -114,3 +118,10 @@ def _field(mapping: Mapping[str, Any], parts: list[str]) -> Mapping[str, Any] | 
         if found is not None:
             return _field(found, parts[1:]) if len(parts) > 1 else found
     return None
+
+
+def _typed(mapping: Mapping[str, Any], prefix: str, types: tuple[str, ...]) -> Iterator[str]:
+    for name, field in mapping.get("properties", {}).items():
+        if field.get("type") in types:
+            yield f"{prefix}{name}"
+        yield from _typed(field, f"{prefix}{name}.", types)

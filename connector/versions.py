@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from sciret.connector.client import Client
+from sciret.connector.identity import check_meta
 from sciret.connector.indices import index_name
 from sciret.errors import StoreError
 from sciret.mappings.options import IndexOptions
@@ -89,6 +90,8 @@ def read_versions(client: Client) -> Versions:
         )
     versions = [_version(alias, index, body) for index, body in found.items()]
     ours = sorted((each for each in versions if each), key=lambda each: (each.number or 0, each.created))
+    for version in ours:  # another application may name its indices alike, or have sciret in its documents
+        check_meta({"sciret": version.meta}, f"{client.address.url}/{version.index}")
     for role in SUFFIXES:
         several = [version.index for version in ours if version.role == role]
         if len(several) > 1:
