@@ -16,6 +16,8 @@ from sciret.errors import SciretError
 
 COMMANDS = {
     "ingest": "Read papers from files, encode them and write them into a store.",
+    "attach": "Make an index that you have searchable by sciret, and leave it as it is.",
+    "sync": "Bring a store up to date with the index that it was attached to.",
     "search": "Find papers by a text, by a paper or by some of its sentences.",
     "evaluate": "Compare TREC runs by relevance judgments.",
     "show": "Show everything that the store keeps of a paper.",
