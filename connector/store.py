@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date
 from types import TracebackType
 from typing import Any
@@ -142,7 +142,10 @@ class OpenSearchStore:
         return removed
 
     def get(self, ids: Sequence[str]) -> Mapping[str, EncodedPaper]:
-        return {source["id"]: to_paper(source) for source in self._sources(ids, RECORD_FIELDS)}
+        sources = list(self._sources(ids, RECORD_FIELDS))
+        if self._known and any(source["model"] != self._known.model for source in sources):
+            self._look()  # another version is live by now: who searches by these papers must know its model
+        return {source["id"]: to_paper(source) for source in sources}
 
     def candidates(self, query: EncodedQuery, channels: Sequence[Channel], k: int, scope: Scope) -> Sequence[str]:
         """Channel by channel, best first; or `scope.ids` in their order."""
@@ -158,9 +161,10 @@ class OpenSearchStore:
         if identity is None:
             return ()
         searched = [channel for channel in channels if is_lexical(channel) or identity.dims is not None]
-        bodies = [body for body in self._bodies(query, searched, k, clause) if body]
-        found = (paper_id for answer in self._search(bodies) for paper_id in found_ids(answer))
-        return tuple(dict.fromkeys(found))
+        with self._following(query):
+            bodies = [body for body in self._bodies(query, searched, k, clause) if body]
+            found = (paper_id for answer in self._search(bodies) for paper_id in found_ids(answer))
+            return tuple(dict.fromkeys(found))
 
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         """The records, and beside them in the same request what the query's words are worth."""
@@ -175,7 +179,7 @@ class OpenSearchStore:
             if counting:
                 words, counting = statistics.read(terms, answers[1:]), []
         found = [sources[paper_id] for paper_id in wanted if paper_id in sources]
-        self._check_models(found)
+        self._check_models(found, query)
         return complete(found, query, words, sparse, sentences=sentences)
 
     def stats(self) -> Mapping[str, int | str | None]:
@@ -242,11 +246,7 @@ class OpenSearchStore:
         self._refuse_closed()
         if not bodies:
             return []
-        try:
-            return self._client.msearch(bodies)
-        except RefusedRequestError:
-            self._check_index()
-            raise
+        return self._client.msearch(bodies)
 
     def _index(self) -> Identity | None:
         """As it was last seen: searching need not look first."""
@@ -258,20 +258,29 @@ class OpenSearchStore:
         self._known = find_identity(self._client)
         return self._known
 
-    def _check_models(self, sources: Sequence[Mapping[str, Any]]) -> None:
-        """Papers of another model than we know of: the alias stands for another index by now."""
-        models = {source["model"] for source in sources}
-        if self._known and models - {self._known.model}:
-            self._check_index()
-            if models - {self._known.model if self._known else None}:
-                raise StoreError(
-                    f"{self._client.address} holds papers of another model than it says; ingest them again"
-                )
+    # A migration may put another version behind the alias between any two requests. What counts is the query at hand:
+    # another thread may have noticed already, and what the store knows by now says nothing about this search.
 
-    def _check_index(self) -> None:
-        before, now = self._known, self._look()
-        if before and now and before.model and now.model and before.model != now.model:
-            raise WrongModelError(str(self._client.address), now.model, before.model)
+    @contextmanager
+    def _following(self, query: EncodedQuery) -> Iterator[None]:
+        """A request that the server refuses may be for another version, with vectors of another length."""
+        try:
+            yield
+        except RefusedRequestError:
+            identity = self._look()
+            if identity and identity.model not in (None, query.model):
+                raise WrongModelError(str(self._client.address), identity.model or "", query.model) from None
+            raise
+
+    def _check_models(self, sources: Sequence[Mapping[str, Any]], query: EncodedQuery) -> None:
+        """Refuse to compare the query with papers of another model."""
+        others = {source["model"] for source in sources} - {query.model}
+        if not others:
+            return
+        identity = self._look()
+        if identity and identity.model == query.model:
+            raise StoreError(f"{self._client.address} holds papers of another model than it says; ingest them again")
+        raise WrongModelError(str(self._client.address), min(others), query.model)
 
     def _refuse_closed(self) -> None:
         if self._closed:

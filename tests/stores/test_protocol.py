@@ -77,7 +77,7 @@ def test_parts_that_a_model_does_not_give_stay_absent(store: Store, make: Any) -
     read = store.get(["p"])["p"]
     assert read.dense is None
     assert read.sentence_vectors is None
-    query = make.query("hydrogen")
+    query = make.query("hydrogen", model="m")
     assert tuple(store.candidates(query, ["bm25", "dense", "sentence"], 5, Scope())) == ("p",)
     completed = store.complete(query, ["p"], "bm25", sentences=True)
     assert completed.dense.tolist() == [0.0]
