@@ -16,6 +16,9 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, PreTrai
 
 from sciret.errors import SettingsError
 
+RARE = -1.5
+"""Bias of a fitted decoder: most words stay below 0, where a word that was read has a logit of about 6."""
+
 
 class States(nn.Module):
     """Stands where a network's decoder stood, so that the network gives what the decoder would have read."""
@@ -66,7 +69,7 @@ class FittedEncoder(nn.Module):
         self.decoder = nn.Linear(words.shape[1], words.shape[0])
         with torch.no_grad():
             self.decoder.weight.copy_(nn.functional.normalize(words, dim=1))
-            self.decoder.bias.zero_()
+            self.decoder.bias.fill_(RARE)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """States [B, L, d] that a decoder turns into logits."""

@@ -1,0 +1,207 @@
+"""How a run goes: frozen dataclasses, filled from a TOML file and from options, in this order."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, get_type_hints
+
+from sciret.errors import SettingsError
+from sciret.training.casper import Shape
+from sciret.training.contrastive import Objective
+from sciret.training.losses import CONTRASTS, DISTILLATIONS
+
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """What every kind of training has."""
+
+    model: str
+    """A masked language model or encoder (folder or hub name), or the folder of an earlier run."""
+    papers: tuple[str, ...]
+    """Files of papers, in any format that `sciret ingest` reads."""
+    keyphrases: str = ""
+    """A file with a keyphrase a line; a model that has keyphrases already needs none."""
+    seed: int = 1
+    device: str = "auto"
+    precision: str = "auto"
+    """fp32, bf16, fp16; auto is bf16 on GPUs that have it, fp16 on others, fp32 on CPUs."""
+    steps: int = 100_000
+    batch: int = 32
+    """Of each process, in each pass forward and backward."""
+    accumulation: int = 1
+    """Batches whose gradients are added up to one step."""
+    rate: float = 2e-5
+    warmup: int = 6_000
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    recompute: bool = False
+    """Compute activations of the layers again in the backward pass: a third more time, much less memory."""
+    chunk: int = 0
+    """Texts whose logits are held at once; 0: all."""
+    keyphrase_bias: float = -1.0
+    """What fresh keyphrase rows have added to their bias."""
+    log_every: int = 50
+    evaluate_every: int = 1_000
+    checkpoint_every: int = 1_000
+    keep: int = 2
+    """Checkpoints kept, the newest."""
+    patience: int = 5
+    """Evaluations without a better held-out loss before the run ends; 0: never."""
+    dev: int = 2_000
+    """Held-out texts or triplets, at most."""
+
+    def __post_init__(self) -> None:
+        at_least_one = ("steps", "batch", "accumulation", "log_every", "evaluate_every", "checkpoint_every", "keep")
+        for name in at_least_one:
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it is at least 1")
+        if (
+            min(self.rate, self.clip) <= 0
+            or min(self.warmup, self.weight_decay, self.patience, self.dev, self.chunk) < 0
+        ):
+            raise SettingsError("rate and clip are above 0; warmup, weight_decay, patience, dev and chunk not below")
+        if self.precision not in PRECISIONS:
+            raise SettingsError(f"precision {self.precision!r}: there are {', '.join(PRECISIONS)}")
+        if not self.papers:
+            raise SettingsError("no papers: give the files that hold them with --papers")
+
+    @classmethod
+    def load(cls, file: Path | None, options: Mapping[str, Any], settings: Iterable[str] = ()) -> Self:
+        """From a TOML file, then from options that are not None, then from `NAME=VALUE` settings."""
+        given = _read_toml(file) if file else {}
+        given |= {name: value for name, value in options.items() if value not in (None, ())}
+        for setting in settings:
+            name, equals, text = setting.partition("=")
+            if not equals:
+                raise SettingsError(f"--set {setting}: give it as NAME=VALUE")
+            _put(given, name.strip(), _parsed(text.strip()))
+        return cls.from_dict(given)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        types = get_type_hints(cls)
+        unknown = given.keys() - types.keys()
+        if unknown:
+            raise SettingsError(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(types)}")
+        missing = [f.name for f in fields(cls) if f.name in ("model", "papers", "triplets") and not given.get(f.name)]
+        if missing:
+            raise SettingsError(f"{', '.join(missing)} must be given, as options or in the configuration file")
+        return cls(**{name: _typed(name, value, types[name]) for name, value in given.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasperTraining(Training):
+    """`sciret train casper`. Defaults are those of the CASPER authors where they are known."""
+
+    triplets: str
+    """What `sciret train mine` wrote."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Source to how often its triplets are seen in a pass; 1 where none is given, 0 leaves the source out."""
+    negatives: int = 1
+    contrast: str = "decoupled"
+    query_flops: float = 0.05
+    document_flops: float = 0.03
+    keyphrase_flops: float = 1.0
+    flops_steps: int = 50_000
+    distillation: str = "none"
+    distillation_weight: float = 1.0
+    temperature: float = 1.0
+    teacher: str = "triplets"
+    """Where a teacher's scores come from: `triplets`, `bundle:NAME` (dense), `cross-encoder:NAME`."""
+    active_keyphrases: int = 64
+    """Biases of keyphrases that no contrastive training has seen are lowered until a query has so many."""
+    beta: float = 0.25
+    token_pooling: str = "max"  # noqa: S105 (no password)
+    keyphrase_pooling: str = "sum"
+    mass: float = 0.8
+    query_features: int = 256
+    query_length: int = 64
+    document_length: int = 256
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.contrast not in CONTRASTS or self.distillation not in DISTILLATIONS:
+            raise SettingsError(
+                f"contrast is one of {', '.join(CONTRASTS)}, distillation of {', '.join(DISTILLATIONS)}"
+            )
+        if self.distillation != "none" and not self.negatives:
+            raise SettingsError("distillation compares positives with negatives; give --set negatives=1 or more")
+        if min(self.query_flops, self.document_flops, self.keyphrase_flops, self.distillation_weight) < 0:
+            raise SettingsError("weights of FLOPS and distillation are not negative")
+        if self.temperature <= 0 or self.negatives < 0 or self.flops_steps < 0 or self.active_keyphrases < 1:
+            raise SettingsError("temperature is above 0, negatives and flops_steps are not negative")
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(**{f.name: getattr(self, f.name) for f in fields(Shape)})
+
+    @property
+    def objective(self) -> Objective:
+        return Objective(**{f.name: getattr(self, f.name) for f in fields(Objective)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedTraining(Training):
+    """`sciret train mlm`."""
+
+    rate: float = 5e-5
+    warmup: int = 10_000
+    batch: int = 64
+    length: int = 256
+    phrases_masked: float = 0.5
+    """Share of the phrases in a text that are to be guessed."""
+    words_masked: float = 0.15
+    """Share of all other wordpieces that are to be guessed."""
+    visible: float = 0.25
+    """Share of the phrases to be guessed that stay as they are: so their keyphrase is learned where it can be read."""
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if not all(0 <= share <= 1 for share in (self.phrases_masked, self.words_masked, self.visible)):
+            raise SettingsError("phrases_masked, words_masked and visible lie between 0 and 1")
+        if self.length < 8:
+            raise SettingsError(f"length {self.length}: at least 8 tokens are read")
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: {error}") from error
+
+
+def _put(given: dict[str, Any], name: str, value: Any) -> None:
+    """`weights.title=0` goes into a table."""
+    table, dot, key = name.partition(".")
+    if dot:
+        given[table] = {**given.get(table, {}), key: value}
+    else:
+        given[name] = value
+
+
+def _parsed(text: str) -> Any:
+    """As TOML has it; what is no TOML value is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    """Of the field's type, or refused: an integer is a float too, a list is a tuple."""
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind == tuple[str, ...] and isinstance(value, list | tuple):
+        return tuple(map(str, value))
+    if kind == Mapping[str, float]:
+        if isinstance(value, Mapping):
+            return {str(key): _typed(f"{name}.{key}", each, float) for key, each in value.items()}
+    elif isinstance(kind, type) and isinstance(value, kind) and (kind is bool) == isinstance(value, bool):
+        return value
+    expected = getattr(kind, "__name__", str(kind))
+    raise SettingsError(f"{name} must be of type {expected}, not {value!r}")

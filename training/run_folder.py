@@ -1,0 +1,123 @@
+"""The folder of a training run, and what it says about how it came about.
+
+run.json          configuration, seed, hashes of the data, versions, git revision
+log.jsonl         what was measured on the way; curves.svg shows it
+data/             prepared training data
+checkpoints/      to go on from
+model/            the result: a checkpoint that `sciret export` reads
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sciret import __version__
+from sciret.encoders.bundle import sha256
+from sciret.errors import SettingsError
+from sciret.training.casper_folder import MODEL
+from sciret.training.configuration import Training
+from sciret.training.journal import Journal
+
+RUN = "run.json"
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
+T = TypeVar("T", bound=Training)
+
+
+class RunFolder:
+    """Paths of a run, and its description."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.checkpoints = folder / "checkpoints"
+        self.model = folder / MODEL
+        self.curves = folder / "curves.svg"
+        self.journal = Journal(folder / "log.jsonl")
+
+    @property
+    def has_checkpoint(self) -> bool:
+        return any(self.checkpoints.glob("step-*"))
+
+    def begin(self, kind: str, configuration: Training, hashes: Mapping[str, str], world: int) -> None:
+        """Describe a new run."""
+        description = {
+            "kind": kind,
+            "configuration": asdict(configuration),
+            "data": dict(hashes),
+            "processes": world,
+            **surroundings(),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / RUN).write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def check_new(self) -> None:
+        if self.folder.is_file() or (self.folder.is_dir() and any(self.folder.iterdir())):
+            raise SettingsError(
+                f"{self.folder} is there already; give a folder that is not, or go on with the run in it: --resume"
+            )
+
+    def description(self, kind: str) -> dict[str, Any]:
+        path = self.folder / RUN
+        if not path.is_file():
+            raise SettingsError(f"{self.folder}: no run to go on with ({RUN} is missing)")
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found["kind"] != kind:
+            raise SettingsError(f"{self.folder}: a run of `sciret train {found['kind']}`, not of `sciret train {kind}`")
+        return found
+
+    def configuration(self, kind: str, of: type[T]) -> T:
+        """That of the run which is gone on with."""
+        return of.from_dict(self.description(kind)["configuration"])
+
+    def check_data(self, kind: str, hashes: Mapping[str, str]) -> None:
+        """A run goes on with the data that it began with."""
+        for name, known in self.description(kind)["data"].items():
+            if hashes.get(name) != known:
+                raise SettingsError(f"{self.folder}: {name} is not what the run began with; start a new one")
+
+    def provenance(self, kind: str) -> dict[str, Any]:
+        """What a model's own description keeps of the run."""
+        found = self.description(kind)
+        return {name: found[name] for name in ("configuration", "data", "sciret", "git", "versions")}
+
+
+def hashes_of(configuration: Training, *more: str) -> dict[str, str]:
+    """sha256 of the files that a run reads, by their names."""
+    names = (*configuration.papers, *more, *([configuration.keyphrases] if configuration.keyphrases else []))
+    for name in names:
+        if not Path(name).is_file():
+            raise SettingsError(f"{name}: no such file")
+    return {Path(name).name: sha256(Path(name)) for name in names}
+
+
+def surroundings() -> dict[str, Any]:
+    return {
+        "sciret": __version__,
+        "git": git_revision(Path(__file__).parent),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+    }
+
+
+def git_revision(folder: Path) -> str | None:
+    """Of the checkout that sciret runs from, with a + where something in it was changed; None when installed."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+
+    def ask(*arguments: str) -> str | None:
+        # S603: every argument is written here.
+        answer = subprocess.run([git, *arguments], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+        return answer.stdout.strip() if answer.returncode == 0 else None
+
+    revision = ask("rev-parse", "HEAD")
+    if revision is None or ask("ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None
+    return revision + ("+" if ask("status", "--porcelain", "--untracked-files=no") else "")
