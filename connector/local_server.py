@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sciret.connector.artefacts import load_recipe, prepare_home
+from sciret.connector.artefacts import exclusive, load_recipe, prepare_home
+from sciret.connector.local_archive import archive_of, make_archive, with_archive
 from sciret.connector.local_java import find_java, java_options, reachable_java
 from sciret.connector.local_node import HOST, Node, Runtime, fetch, free_ports, is_free, stop
 from sciret.connector.local_process import PATIENCE, cache_folder, make_reachable
@@ -133,7 +134,17 @@ def prepare_runtime(version: str, heap: str, *, quick: bool) -> Runtime:
     recipe, cache = load_recipe(version), cache_folder() / "opensearch"
     java = reachable_java(find_java(*recipe.java), cache)
     home = prepare_home(recipe, cache)
-    return Runtime(recipe.version, home, java, java_options(java, recipe.version, heap, quick=quick))
+    runtime = Runtime(recipe.version, home, java, java_options(java, recipe.version, heap, quick=quick))
+    archive = archive_of(runtime) if quick else None
+    return runtime if archive is None else _archived(runtime, archive)
+
+
+def _archived(runtime: Runtime, archive: Path) -> Runtime:
+    if not archive.exists():
+        with exclusive(archive.with_suffix(".lock")), run_folder() as folder:
+            if not archive.exists():
+                make_archive(runtime, folder, archive)
+    return with_archive(runtime, archive) if archive.exists() else runtime
 
 
 def _nodes(runtime: Runtime, folder: Path, port: int | None, count: int, security: Security | None) -> list[Node]:
