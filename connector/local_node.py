@@ -130,8 +130,8 @@ class Node:
 
     def command(self) -> list[str]:
         runtime = self.runtime
-        # 3.x has an agent in place of Java's security manager. Attached it makes a start longer, and it is there to hold
-        # back plugins that are not trusted; its classes must be there all the same.
+        # 3.x has an agent in place of Java's security manager. Attached it makes a start longer, and it holds back only
+        # plugins that are not trusted; its classes must be there all the same.
         jars = [*_jars(runtime.home, "lib/*.jar"), *_jars(runtime.home, "agent/opensearch-agent-bootstrap-*.jar")]
         return [
             str(runtime.java),
