@@ -27,8 +27,8 @@ POOL = 8
 class Client:
     """One cluster and one alias on it. May be used by any thread."""
 
-    def __init__(self, address: Address, api: OpenSearch) -> None:
-        self.address = address
+    def __init__(self, address: Address, api: OpenSearch, timeout: float = PATIENCE) -> None:
+        self.address, self.timeout = address, timeout
         self.api = api
         """opensearch-py's own client, to be used within `explained`."""
         self.server = Server("", "", None)
@@ -48,12 +48,13 @@ class Client:
         *,
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        timeout: float = PATIENCE,
+        timeout: float | None = None,
     ) -> Any:
         """One request, that may be made twice. `path` is from the cluster's root, its parts already quoted."""
 
         def request() -> Any:
-            options = {**(params or {}), "request_timeout": timeout}  # opensearch-py takes things out of it
+            # Made anew each time: opensearch-py takes things out of it.
+            options = {**(params or {}), "request_timeout": timeout or self.timeout}
             return self.api.transport.perform_request(method, path, params=options, body=body, headers=headers)
 
         with self.explained():
@@ -117,7 +118,7 @@ def connect(address: Address, credentials: Credentials | None = None, *, timeout
         retry_on_status=(502, 503, 504),
         **tls,
     )
-    client = Client(address, api)
+    client = Client(address, api, timeout)
     try:
         client.server = find_server(client)
         missing = client.server.lacks()
