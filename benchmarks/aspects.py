@@ -1,4 +1,4 @@
-"""Search by some of a paper's sentences, judged by co-citations: where the aspect weight comes from.
+"""Search by a paper and by some of its sentences, judged by co-citations: where the aspect weight comes from.
 
     python benchmarks/aspects.py --data ../shared/data [--pairs 200]
 
@@ -27,7 +27,7 @@ from sciret.encoders.query import paper_as_query
 from sciret.hit import Hit
 from sciret.retrieval.search import RERANK, SearchOptions, search
 
-WEIGHTS = (0.0, 0.5, 0.8, 1.0)
+WEIGHTS = (0.0, 0.1, 0.2, 0.5, 0.8, 1.0)
 SENTENCES = 2
 
 
@@ -41,16 +41,18 @@ def main() -> None:
         for query, answer in questions(arguments.data, store, arguments.pairs):
             for weight in WEIGHTS:
                 gains[f"transport, weight {weight}"].append(gain(search(store, query, options(weight)), answer))
+                whole = paper_as_query(store.get([query.like or ""])[query.like or ""])
+                gains[f"whole paper, weight {weight}"].append(gain(search(store, whole, options(weight)), answer))
             for rerank in RERANK:
                 if rerank not in ("transport", "none"):
                     chosen = replace(options(0.8), rerank=rerank)
                     gains[f"{rerank}, weight 0.8"].append(gain(search(store, query, chosen), answer))
-    for name, values in gains.items():
+    for name, values in sorted(gains.items()):
         print(f"{name:24} nDCG@10 {np.mean(values):.4f}  ({len(values)} queries)")
 
 
 def options(weight: float) -> SearchOptions:
-    return SearchOptions(k=10, aspect_weight=weight)
+    return SearchOptions(k=10, rerank_weight=weight, aspect_weight=weight)
 
 
 def questions(data: Path, store: EmbeddedStore, pairs: int) -> Iterator[tuple[EncodedQuery, str]]:

@@ -22,6 +22,7 @@ from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedQuery
 from sciret.encoders.encoder import Encoder
 from sciret.errors import RecordError
+from sciret.retrieval.fusion import blend, fuse, rank
 from sciret.retrieval.ingest import IngestReport, ingest
 from sciret.retrieval.search import SearchOptions, ranking
 from sciret.sources.reader import open_source
@@ -44,13 +45,8 @@ SETTINGS = {
     "dense + bm25, attention": replace(BASE, rerank="attention"),
     "dense + bm25, transport (default)": BASE,
 }
-SWEEP = {
-    f"λ {lambda_:.2f} weight {weight:.1f}": replace(
-        BASE, lambda_=lambda_, rerank_weight=weight, rerank="transport" if weight else "none"
-    )
-    for lambda_ in (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
-    for weight in (0.0, 0.1, 0.2, 0.3, 0.4)
-}
+SWEEP = [(lambda_, weight) for lambda_ in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9) for weight in (0.0, 0.1, 0.2, 0.3)]
+"""λ and the weight of transport."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +65,18 @@ def main() -> None:
     encoder = Encoder.open("default")
     collections = {name: load(arguments.data, name, encoder) for name in arguments.sets}
     print(f"{'nDCG@10 / R@100':36}", *(f"{name:>15}" for name in collections), f"{'average':>15}")
-    for label, options in (SWEEP if arguments.sweep else SETTINGS).items():
-        figures = [measure(collection, options) for collection in collections.values()]
-        figures.append(tuple(sum(column) / len(figures) for column in zip(*figures, strict=True)))
-        print(f"{label:36}", *(f"{ndcg:.4f} / {recall:.3f}".rjust(15) for ndcg, recall in figures), flush=True)
+    if arguments.sweep:
+        columns = [sweep(collection) for collection in collections.values()]
+        for (lambda_, weight), *figures in zip(SWEEP, *columns, strict=True):
+            show(f"λ {lambda_:.2f} weight {weight:.1f}", figures)
+        return
+    for label, options in SETTINGS.items():
+        show(label, [measure(collection, options) for collection in collections.values()])
+
+
+def show(label: str, figures: list[tuple[float, float]]) -> None:
+    average = tuple(sum(column) / len(figures) for column in zip(*figures, strict=True))
+    print(f"{label:36}", *(f"{ndcg:.4f} / {recall:.3f}".rjust(15) for ndcg, recall in (*figures, average)), flush=True)
 
 
 def load(data: Path, name: str, encoder: Encoder) -> Collection:
@@ -108,11 +112,24 @@ def progress(name: str, report: IngestReport) -> None:
 
 
 def measure(collection: Collection, options: SearchOptions) -> tuple[float, float]:
-    run = [
-        ir_measures.ScoredDoc(qid, paper_id, score)
-        for qid, query in collection.queries.items()
-        for paper_id, score in ranking(collection.store, query, options).scored_ids()
-    ]
+    ranked = {qid: ranking(collection.store, query, options) for qid, query in collection.queries.items()}
+    return judge(collection, {qid: list(each.scored_ids()) for qid, each in ranked.items()})
+
+
+def sweep(collection: Collection) -> list[tuple[float, float]]:
+    """Every query is searched once: candidates and both sides of them do not depend on λ, nor on the weight."""
+    runs: list[dict[str, list[tuple[str, float]]]] = [{} for _ in SWEEP]
+    for qid, query in collection.queries.items():
+        one = ranking(collection.store, query, BASE)
+        assert one.matches is not None
+        for run, (lambda_, weight) in zip(runs, SWEEP, strict=True):
+            scores = blend(fuse(one.found.dense, one.found.sparse, lambda_), one.matches.similarity, weight)
+            run[qid] = [(one.found.ids[i], float(scores[i])) for i in rank(scores, one.found.ids)[: BASE.k]]
+    return [judge(collection, run) for run in runs]
+
+
+def judge(collection: Collection, ranked: dict[str, list[tuple[str, float]]]) -> tuple[float, float]:
+    run = [ir_measures.ScoredDoc(qid, *each) for qid, found in ranked.items() for each in found]
     figures = ir_measures.calc_aggregate([nDCG @ 10, R @ 100], collection.qrels, run)
     return figures[nDCG @ 10], figures[R @ 100]
 

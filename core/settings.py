@@ -24,10 +24,10 @@ class Settings:
     """CPU threads for encoding; 0 means one per core."""
     k: int = 10
     candidates: int = 100
-    lambda_: float = 0.7
+    lambda_: float = 0.65
     sparse: str = "bm25"
     rerank: str = "transport"
-    rerank_weight: float = 0.2
+    rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the rest is the fused score."""
     aspect_weight: float = 0.8
     """The same for a search by some of a paper's sentences."""

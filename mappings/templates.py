@@ -102,7 +102,7 @@ def index_meta(
     dims: int | None,
     model_name: str | None = None,
     beta: float = 0.25,
-    lambda_: float = 0.7,
+    lambda_: float = 0.65,
 ) -> dict[str, Any]:
     """What an index says of itself under `_meta.sciret`."""
     return {

@@ -27,10 +27,10 @@ class SearchOptions:
     """Hits that are passed over: those from 10 on are the second page of ten."""
     candidates: int = 100
     """How many each channel proposes; every proposed paper is scored in full."""
-    lambda_: float = 0.7
+    lambda_: float = 0.65
     sparse: Sparse | None = "bm25"
     rerank: Rerank = "transport"
-    rerank_weight: float = 0.2
+    rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the fused score has the rest."""
     aspect_weight: float = 0.8
     """The same for a search by some of a paper's sentences."""
