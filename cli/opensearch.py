@@ -71,6 +71,8 @@ def up(version: str | None, port: int, nodes: int, security: bool, as_json: bool
     if security and version == "3.6.0":
         raise SettingsError("the security plugin of 3.6.0 is not in Maven: use --version 2.19.1 with --security")
     version = version or ("2.19.1" if security else "3.6.0")
+    if not local_background.is_assembled(version, security=security):
+        warn(f"downloading OpenSearch {version}; later it starts without")
     running, started = local_background.up(version, port, nodes, security=security)
     if not started:
         warn("it runs already")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sciret.connector.artefacts import exclusive
+from sciret.connector.artefacts import exclusive, load_recipe
 from sciret.connector.local_process import cache_folder, command_line, end, make_reachable
 from sciret.connector.local_security import Security
 from sciret.connector.local_server import launch_server
@@ -72,6 +72,11 @@ def up(version: str, port: int, nodes: int, *, security: bool = False) -> tuple[
         _write(running)  # before it answers, so that `down` finds it even if we are killed now
         server.wait()
         return running, True
+
+
+def is_assembled(version: str, *, security: bool = False) -> bool:
+    """Whether `up` has nothing left to download."""
+    return (_place() / load_recipe(f"{version}-security" if security else version).folder_name).is_dir()
 
 
 def _check_same(found: Running, wanted: tuple[str, int, int, bool]) -> None:

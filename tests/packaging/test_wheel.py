@@ -51,3 +51,9 @@ def test_the_runtime_has_no_torch(installed: Path, tmp_path: Path) -> None:
     """The small install stays small."""
     code = "import importlib.util as u; print([m for m in ('torch', 'transformers', 'onnx') if u.find_spec(m)])"
     assert _run(installed / "python", "-c", code, cwd=tmp_path).strip() == "[]"
+
+
+def test_the_recipes_of_a_local_opensearch_are_inside(installed: Path, tmp_path: Path) -> None:
+    """`sciret opensearch up` knows what to download, without the sources."""
+    code = "from sciret.connector.artefacts import load_recipe; print(load_recipe('3.6.0').version)"
+    assert _run(installed / "python", "-c", code, cwd=tmp_path).strip() == "3.6.0"
