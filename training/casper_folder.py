@@ -20,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
+from sciret.encoders.phrases import load_phrases
 from sciret.errors import BundleError, SettingsError
 from sciret.training.backbone import FittedEncoder, load_backbone, load_tokenizer, plain, quiet
 from sciret.training.casper import Casper, Shape, start_rows
@@ -80,7 +81,7 @@ def open_casper(source: str, shape: Shape | None = None, chunk: int = 0) -> Chec
     description = _description(folder)
     stored = Shape(**{f.name: description[f.name] for f in fields(Shape)})
     backbone, tokenizer = load_backbone(str(folder), description["backbone"]), load_tokenizer(str(folder))
-    keyphrases = read_keyphrases(folder / KEYPHRASES)
+    keyphrases = tuple(load_phrases(folder / KEYPHRASES))
     casper = Casper(backbone, len(keyphrases), tokenizer.all_special_ids, shape or stored, chunk)
     tensors, expected = load_file(folder / TENSORS), own_tensors(casper)
     if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in expected.items()}:
@@ -92,6 +93,8 @@ def open_casper(source: str, shape: Shape | None = None, chunk: int = 0) -> Chec
 
 def start_casper(source: str, keyphrases: Sequence[str], shape: Shape, bias: float, chunk: int = 0) -> Checkpoint:
     """CASPER before any training, on a masked language model or an encoder; the head of the latter is to be fitted."""
+    if not keyphrases:
+        raise SettingsError("the vocabulary has no keyphrase; `sciret vocab build` makes one")
     backbone, tokenizer = load_backbone(source), load_tokenizer(source)
     casper = Casper(backbone, len(keyphrases), tokenizer.all_special_ids, shape, chunk)
     start_rows(casper, keyphrases, plain(tokenizer), bias)
@@ -105,19 +108,6 @@ def casper_folder(source: str) -> Path | None:
         if (folder / DESCRIPTION).is_file():
             return folder
     return None
-
-
-def read_keyphrases(path: Path) -> tuple[str, ...]:
-    """One a line, each once."""
-    if not path.is_file():
-        raise SettingsError(f"{path}: no such file; `sciret vocab build` makes a list of keyphrases")
-    phrases = tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-    if not phrases:
-        raise SettingsError(f"{path}: no keyphrase in it; one a line")
-    if len(set(phrases)) != len(phrases):
-        twice = next(phrase for number, phrase in enumerate(phrases) if phrase in phrases[:number])
-        raise SettingsError(f"{path}: the keyphrase {twice!r} is there twice; remove one of the lines")
-    return phrases
 
 
 def _description(folder: Path) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sciret.paper import Paper
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 _BETWEEN = "\0"  # between title and abstract; no text that a reader gives has one
@@ -48,6 +50,11 @@ def write_corpus(folder: Path, name: str, texts: Iterable[tuple[str, str]]) -> N
             both = _clean(title) + _BETWEEN + _clean(abstract) if abstract else _clean(title)
             starts.append(starts[-1] + file.write(both.encode()))
     np.save(folder / f"{name}.npy", np.array(starts, dtype=np.int64))
+
+
+def text_of(paper: Paper) -> tuple[str, str]:
+    """Title and abstract, which a source may have given sentence by sentence."""
+    return paper.title, " ".join(paper.sentences) if paper.sentences else paper.abstract
 
 
 def _clean(text: str) -> str:

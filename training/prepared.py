@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from sciret.encoders.bundle import sha256
 from sciret.errors import RecordError, SettingsError
-from sciret.paper import Paper
-from sciret.sources.reader import open_source
-from sciret.training.corpus import Corpus, Ints, write_corpus
+from sciret.training.corpus import Corpus, Ints, text_of, write_corpus
+from sciret.training.mining import open_papers
 from sciret.training.triplets import SPLITS, Triplet, read_triplets
 
 DESCRIPTION = "prepared.json"
@@ -139,10 +138,10 @@ def _collected(
 def _needed(papers: Sequence[Path], numbers: Mapping[str, int], order: array[int]) -> Iterator[tuple[str, str]]:
     """Of all papers, those that a triplet names."""
     for path in papers:
-        for paper in open_source(str(path), title_from_abstract=True):
-            if isinstance(paper, Paper) and (number := numbers.get(paper.id)) is not None:
+        for paper in open_papers(str(path)):
+            if (number := numbers.get(paper.id)) is not None:
                 order.append(number)
-                yield paper.title, paper.abstract or " ".join(paper.sentences)
+                yield text_of(paper)
 
 
 def _check_complete(order: Iterable[int], numbers: Mapping[str, int], first: Mapping[int, str]) -> None:
@@ -150,7 +149,8 @@ def _check_complete(order: Iterable[int], numbers: Mapping[str, int], first: Map
     if len(seen) < len(numbers):
         paper, number = next((paper, number) for paper, number in numbers.items() if number not in seen)
         reason = (
-            f"the paper {paper!r} is in none of the files of papers, nor are {len(numbers) - len(seen) - 1} others; "
+            f"the paper {paper!r} is in none of the files of papers, or not open, "
+            f"nor are {len(numbers) - len(seen) - 1} others; "
             f"give the papers that the triplets were mined from"
         )
         raise RecordError(first[number], reason)

@@ -45,13 +45,14 @@ class Reader:
         return self._padded(self.encode(texts))
 
     def encode(self, texts: Sequence[tuple[str, str]]) -> list[Encoding]:
-        inputs = [self._input(title.strip(), abstract.strip()) for title, abstract in texts]
+        inputs = [self.input(title, abstract) for title, abstract in texts]
         encodings: list[Encoding] = self._documents.encode_batch(inputs)
         return encodings
 
-    def _input(self, title: str, abstract: str) -> str | tuple[str, str]:
-        """A title that was taken from the abstract is not read twice, and a long one leaves room for the abstract."""
-        title, abstract = title[: self._characters], abstract[: self._characters]
+    def input(self, title: str, abstract: str) -> str | tuple[str, str]:
+        """One text or two, as the tokenizer is given them. A title that was taken from the abstract is not read twice,
+        and a long one leaves room for the abstract."""
+        title, abstract = title.strip()[: self._characters], abstract.strip()[: self._characters]
         if not abstract:
             return title
         if not title or f"{abstract} ".startswith(f"{title} "):

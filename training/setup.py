@@ -7,18 +7,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from sciret.encoders.phrases import load_phrases
 from sciret.errors import SettingsError
+from sciret.training.backbone import FittedEncoder
 from sciret.training.casper import Shape
 from sciret.training.casper_folder import (
     Checkpoint,
     casper_folder,
     open_casper,
-    read_keyphrases,
     save_casper,
     start_casper,
 )
 from sciret.training.configuration import Training
+from sciret.training.corpus import Corpus
+from sciret.training.fitting import fit_head
+from sciret.training.reading import Reader
 from sciret.training.run_folder import RunFolder
+
+FITTED = 2_048
+"""Papers that the head of an encoder without one is fitted to."""
+PART = 64
 
 
 def begin(
@@ -45,7 +55,7 @@ def finish(run: RunFolder, kind: str, checkpoint: Checkpoint) -> None:
 
 def load_model(configuration: Training, shape: Shape) -> Checkpoint:
     """A CASPER checkpoint as it is, or a language model with keyphrase rows put to it."""
-    given = read_keyphrases(Path(configuration.keyphrases)) if configuration.keyphrases else None
+    given = tuple(load_phrases(Path(configuration.keyphrases))) if configuration.keyphrases else None
     if casper_folder(configuration.model):
         checkpoint = open_casper(configuration.model, shape, configuration.chunk)
         if given is not None and given != checkpoint.keyphrases:
@@ -62,3 +72,14 @@ def load_model(configuration: Training, shape: Shape) -> Checkpoint:
             {"use_reentrant": False}
         )
     return checkpoint
+
+
+def fit_if_headless(checkpoint: Checkpoint, papers: Corpus, reader: Reader, seed: int) -> None:
+    """Give an encoder that was pretrained without a head the one that closed form finds."""
+    casper = checkpoint.casper.eval()
+    if checkpoint.fresh and isinstance(casper.backbone, FittedEncoder):
+        order = np.random.default_rng(seed).permutation(len(papers))[:FITTED]
+        parts = (order[first : first + PART] for first in range(0, len(order), PART))
+        fit_head(
+            casper.backbone, (reader.papers(papers.take(p)).to(casper.special.device) for p in parts), casper.special
+        )

@@ -11,27 +11,23 @@ import torch
 
 from sciret.encoders.encoder import Encoder
 from sciret.errors import SettingsError
-from sciret.training.backbone import FittedEncoder
 from sciret.training.casper import calm_rows
 from sciret.training.casper_folder import Checkpoint
 from sciret.training.configuration import CasperTraining
 from sciret.training.contrastive import Batch, ContrastiveStep
-from sciret.training.fitting import fit_head
 from sciret.training.losses import quadratic
 from sciret.training.prepared import Prepared, open_prepared, prepare
 from sciret.training.processes import Processes, joined
 from sciret.training.reading import Reader
 from sciret.training.run_folder import RunFolder, hashes_of
 from sciret.training.schedule import Drawn, Schedule, draw, source_weights
-from sciret.training.setup import begin, finish, load_model
+from sciret.training.setup import begin, finish, fit_if_headless, load_model
 from sciret.training.teachers import KINDS, CrossEncoder, DenseTeacher, GivenScores, Teacher, encode_for_teacher
 from sciret.training.trainer import Outcome, Trainer
 
 KIND = "casper"
 SAMPLE = 64
 """Queries that biases are lowered on."""
-FITTED = 2_048
-"""Papers that the head of an encoder without one is fitted to."""
 OnLine = Callable[[dict[str, Any]], None]
 
 
@@ -99,7 +95,8 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
         checkpoint.casper.to(processes.device)
         reader = Reader(checkpoint.tokenizer, configuration.query_length, configuration.document_length)
         if not run.has_checkpoint:
-            make_ready(checkpoint, data, reader, configuration)
+            fit_if_headless(checkpoint, data.papers, reader, configuration.seed)
+            calm(checkpoint, data, reader, configuration)
         teacher = open_teacher(configuration, data, run, processes)
         step = ContrastiveStep(checkpoint.casper, configuration.objective)
         task = CasperTask(step, data, reader, configuration, processes, teacher)
@@ -111,20 +108,13 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
     return outcome
 
 
-def make_ready(checkpoint: Checkpoint, data: Prepared, reader: Reader, configuration: CasperTraining) -> None:
-    """What is computed and not learned: the head of an encoder without one, and how rare keyphrases are at first."""
-    casper = checkpoint.casper.eval()
-    device = casper.special.device
-    generator = np.random.default_rng(configuration.seed)
-    order = generator.permutation(len(data.papers))
-    if checkpoint.fresh and isinstance(casper.backbone, FittedEncoder):
-        parts = [order[i : i + SAMPLE] for i in range(0, min(FITTED, len(order)), SAMPLE)]
-        texts = (reader.papers(data.papers.take(part)).to(device) for part in parts)
-        fit_head(casper.backbone, ((t.ids, t.mask) for t in texts), casper.special)
+def calm(checkpoint: Checkpoint, data: Prepared, reader: Reader, configuration: CasperTraining) -> None:
+    """Make keyphrases rare that were never trained to be. Measured on queries, because they are short: a keyphrase that
+    is never active in them has no gradient, and never will be."""
     if checkpoint.provenance.get("kind") != KIND:
-        # Queries, because they are short: a keyphrase that is never active in them has no gradient, and never will be.
-        rows = generator.permutation(data.rows("train"))[:SAMPLE]
-        sample = reader.queries([query for query, _ in data.queries.take(rows)]).to(device)
+        casper = checkpoint.casper.eval()
+        rows = np.random.default_rng(configuration.seed).permutation(data.rows("train"))[:SAMPLE]
+        sample = reader.queries([query for query, _ in data.queries.take(rows)]).to(casper.special.device)
         calm_rows(casper, sample.ids, sample.mask, configuration.active_keyphrases)
 
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from sciret.errors import SettingsError
 from sciret.training.backbone import FittedEncoder, MaskedLanguageModel, plain
 from sciret.training.casper import Casper, Encoded, Shape, calm_rows
-from sciret.training.casper_folder import Checkpoint, open_casper, read_keyphrases, save_casper, start_casper
+from sciret.training.casper_folder import Checkpoint, open_casper, save_casper, start_casper
 from sciret.training.fitting import fit_head
 from sciret.training.sparsity import POOLINGS, pool
 
@@ -188,9 +188,8 @@ def test_what_is_no_checkpoint_is_refused_with_the_remedy(tmp_path: Path) -> Non
         start_casper(str(tmp_path), PHRASES, SHAPE, bias=0)
     with pytest.raises(SettingsError, match=r"casper\.json"):
         open_casper(str(tmp_path))
-    (tmp_path / "twice.txt").write_text("sleep\ncoral reef\nsleep\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="'sleep' is there twice"):
-        read_keyphrases(tmp_path / "twice.txt")
+    with pytest.raises(SettingsError, match="no keyphrase"):
+        start_casper(str(tmp_path), (), SHAPE, bias=0)
 
 
 def test_a_keyphrase_without_letters_is_refused(checkpoints: Make) -> None:

@@ -69,7 +69,7 @@ def test_data_is_made_once_and_anew_when_a_file_changed(tmp_path: Path, write_js
 
 def test_a_paper_that_is_missing_is_named_with_the_line(tmp_path: Path, write_jsonl: WriteJsonl) -> None:
     rows = [*ROWS, triplet("fourth", "p1", "p9"), triplet("fifth", "p8")]
-    with pytest.raises(RecordError, match=r"t\.jsonl:4: the paper 'p9' is in none of .* nor are 1 others"):
+    with pytest.raises(RecordError, match=r"t\.jsonl:4: the paper 'p9' is in none of .* or not open, nor are 1 others"):
         prepare(write_jsonl("t.jsonl", rows), [write_jsonl("p.jsonl", PAPERS)], tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
