@@ -12,7 +12,7 @@ from opensearchpy.exceptions import NotFoundError, OpenSearchException, RequestE
 
 from sciret.connector.events import COUNTS, Event, Search, Stretch, ingest_event, search_event
 from sciret.errors import SciretError
-from sciret.mappings.events import INGEST_EVENTS, OWN, TEMPLATES, UBI_QUERIES, event_template, own_mapping
+from sciret.mappings.events import INGEST_EVENTS, OWN, UBI_QUERIES, event_template, own_mapping
 
 TIMEOUT = 5.0
 """Seconds that a request for an event may take."""
@@ -52,9 +52,9 @@ def prepare_index(client: OpenSearch, index: str) -> None:
 
 
 def _create(client: OpenSearch, index: str) -> None:
-    client.indices.put_index_template(name=TEMPLATES[index], body=event_template(index), request_timeout=TIMEOUT)
+    """Not by a template on the cluster: whoever ingests may make this index, but need not be allowed templates."""
     try:
-        client.indices.create(index=index, request_timeout=TIMEOUT)
+        client.indices.create(index=index, body=event_template(index)["template"], request_timeout=TIMEOUT)
     except RequestError as error:
         if error.error != "resource_already_exists_exception":  # another process was quicker
             raise

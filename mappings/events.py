@@ -21,12 +21,10 @@ OWN = "sciret"
 """The object whose fields are ours; in an index that others made it is added to their mapping."""
 
 _FILES = {INGEST_EVENTS: "ingest_events.json", UBI_QUERIES: "ubi_queries.json"}
-TEMPLATES = {INGEST_EVENTS: "sciret-ingest-events", UBI_QUERIES: "sciret-ubi-queries"}
-"""Names of the index templates."""
 
 
 def event_template(index: str) -> Mapping[str, Any]:
-    """The body of the index template for one of these indices."""
+    """The body of an index template for one of these indices, to be put on a cluster where that is wanted."""
     body: Mapping[str, Any] = json.loads(files("sciret.mappings").joinpath(_FILES[index]).read_text(encoding="utf-8"))
     return body
 
