@@ -20,7 +20,7 @@ CLAUSES = 1000
 DEEPEST = 10_000
 """Hits that a search may have (`index.max_result_window`, and k of kNN)."""
 EF_SEARCH = 256
-"""Vectors that a graph search keeps in view: with fewer than 2 % of the best ten missed on clustered vectors."""
+"""Vectors that a graph search keeps in view. What it misses with so many: tests/retrieval/test_both_stores.py."""
 _TINY = 1e-12
 """Less than any score of a paper that has a word of the query."""
 
