@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
-from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.encoders.analysis import surface_words
 from sciret.encoders.phrase_words import phrase_key
 from sciret.paper import Paper
 from sciret.store import Scope, Store
@@ -18,6 +17,7 @@ from sciret.training.paper_facts import PaperFacts
 
 WORDS_ONLY = "words"
 """In place of a model's fingerprint, in a store that has no vectors."""
+QUERY_WORDS = 12
 _BATCH = 1024
 Ranking = Callable[[str, int], Sequence[str]]
 """The best papers for a query, as many as asked for."""
@@ -30,21 +30,27 @@ class ModelRanking:
     best: Ranking
 
 
-def open_words(path: Path, papers: Iterable[Paper]) -> EmbeddedStore:
-    """A store of these papers with words and nothing else; those that it has already are skipped."""
-    store = EmbeddedStore.open(path, create=True)
+def add_words(store: Store, papers: Iterable[Paper]) -> None:
+    """Put these papers into a store with their words and nothing else; those that it has already are skipped."""
     stream = iter(papers)
     while batch := list(islice(stream, _BATCH)):
         known = store.hashes([paper.id for paper in batch])
         store.write(
             [EncodedPaper(p, WORDS_ONLY, sentences=(p.title,)) for p in batch if known.get(p.id) != p.content_hash]
         )
-    return store
 
 
-def by_words(store: Store) -> Ranking:
-    """BM25."""
-    return lambda query, k: store.candidates(EncodedQuery(query, WORDS_ONLY), ["bm25"], k, Scope())
+def by_words(store: Store, frequency: Mapping[str, int]) -> Ranking:
+    """BM25 by a query's rarest words, as many as matter: common ones cost most of the time and hardly change ranks."""
+
+    def best(query: str, k: int) -> Sequence[str]:
+        written = surface_words(query)
+        rarest = sorted((term for term in written if term), key=lambda term: (frequency.get(term, 0), term))
+        told = [term for term in rarest if frequency.get(term, 0)][:QUERY_WORDS]
+        text = " ".join(written[term] for term in told)
+        return store.candidates(EncodedQuery(text, WORDS_ONLY), ["bm25"], k, Scope()) if told else ()
+
+    return best
 
 
 def by_model(store: Store, encode: Callable[[str], EncodedQuery]) -> Ranking:
@@ -86,9 +92,10 @@ class NegativeMiner:
 
         chosen.update(dict.fromkeys([c for c in example.shown if usable(c)][: self.count]))
         for number, ranking in enumerate(self.rankings):
-            found = [c for c in ranking(example.query, self.depth) if usable(c)]
+            found = list(ranking(example.query, self.depth))
+            chance.shuffle(found)
             wanted = (self.count - len(chosen)) // (len(self.rankings) - number)
-            chosen.update(dict.fromkeys(chance.sample(found, min(wanted, len(found)))))
+            chosen.update(dict.fromkeys(islice(filter(usable, found), wanted)))
         missing = self.count - len(chosen)
         for _ in range(20 * missing):
             if len(chosen) == self.count:

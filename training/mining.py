@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,8 @@ from sciret.errors import SettingsError
 from sciret.paper import Paper
 from sciret.sources.reader import open_source
 from sciret.training import mined_examples as mined
-from sciret.training.hard_negatives import ModelRanking, NegativeMiner, Ranking, by_words, open_words
+from sciret.training.example_files import ExampleFiles
+from sciret.training.hard_negatives import ModelRanking, NegativeMiner, Ranking, add_words, by_words
 from sciret.training.mined_examples import Example, SourceName
 from sciret.training.mining_config import MiningConfig, digest
 from sciret.training.mining_survey import Survey
@@ -35,36 +36,31 @@ class Gathered:
     """What is known of the papers before mining begins."""
 
     config: MiningConfig
+    files: ExampleFiles
     words: EmbeddedStore
     facts: PaperFacts
     titles: EmbeddedStore | None
     title_facts: PaperFacts
 
-    def papers(self, path: str) -> Iterator[Paper]:
-        return open_papers(path)
-
     def paper(self, paper_id: str) -> Paper:
         return self.words.get([paper_id])[paper_id].paper
 
     def examples(self, source: SourceName) -> Iterator[Example]:
-        """Of one source, in the order of its files."""
+        """Of one source, in the order of its files; they are kept for reading again."""
         config, known = self.config, self.facts.rows
         match source:
-            case "titles":
-                for path in config.corpus:
-                    yield from mined.title_examples(open_papers(path), Path(path).name)
-            case "keyphrases":
-                for path in config.corpus:
-                    yield from mined.keyphrase_examples(open_papers(path), Path(path).name, config.seed)
+            case "titles" | "keyphrases":  # made while the papers were read
+                return self.files.read(source)
             case "contexts":
-                yield from mined.context_examples(_given(config.contexts), known)
+                found = mined.context_examples(_given(config.contexts), known)
             case "cited_titles":
-                yield from mined.cited_title_examples(_given(config.contexts), known)
+                found = mined.cited_title_examples(_given(config.contexts), known)
             case "cocitations":
                 pairs = mined.cocited_pairs(config.cocitations, config.contexts, known)
-                yield from mined.cocitation_examples(pairs, self.paper, _sentences, config.seed)
+                found = mined.cocitation_examples(pairs, self.paper, _sentences, config.seed)
             case "queries":
-                yield from mined.query_examples(_given(config.queries), known)
+                found = mined.query_examples(_given(config.queries), known)
+        return self.files.written(source, found)
 
 
 def mine(
@@ -72,13 +68,11 @@ def mine(
 ) -> dict[str, Any]:
     """Writes OUT, its manifest, and a folder beside it with the words of the papers; returns the manifest."""
     identity = {"config": config.to_dict(), "inputs": config.inputs(), "model": model.fingerprint if model else None}
-    work = out.with_name(f"{_stem(out)}.work")
-    work.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         file = stack.enter_context(TripletFile.open(out, digest(identity)))
         if file.continued:
             tell(f"continuing after {file.continued:,} triplets")
-        gathered = _gather(config, work, stack, tell)
+        gathered = _gather(config, out, stack, tell)
         survey = _survey(gathered, tell)
         for source in config.sources:
             tell(f"mining {source}")
@@ -87,9 +81,7 @@ def mine(
         file.finish()
     files = {"triplets": {"file": out.name, "sha256": sha256(out)}}
     if gathered.titles is not None:
-        papers = out.with_name(f"{_stem(out)}.papers.jsonl.gz")
-        _write_titles(config, gathered.facts, papers)
-        files["papers"] = {"file": papers.name, "sha256": sha256(papers)}
+        files["papers"] = {"file": titles_path(out).name, "sha256": sha256(titles_path(out))}
     manifest = {"format": 1, **identity, "counts": counts, **files}
     manifest_path(out).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return manifest
@@ -99,6 +91,11 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{_stem(out)}.manifest.json")
 
 
+def titles_path(out: Path) -> Path:
+    """Papers that are known by their titles only, for whoever trains on the triplets."""
+    return out.with_name(f"{_stem(out)}.papers.jsonl.gz")
+
+
 def open_papers(path: str) -> Iterator[Paper]:
     """Those that may be searched: what is learned from a text inherits its access."""
     for record in open_source(path, title_from_abstract=True):
@@ -106,22 +103,39 @@ def open_papers(path: str) -> Iterator[Paper]:
             yield record
 
 
-def _gather(config: MiningConfig, work: Path, stack: ExitStack, tell: Tell) -> Gathered:
+def _gather(config: MiningConfig, out: Path, stack: ExitStack, tell: Tell) -> Gathered:
+    work = out.with_name(f"{_stem(out)}.work")
+    work.mkdir(parents=True, exist_ok=True)
+    files = ExampleFiles(work)
+    files.clear()
     facts, title_facts = PaperFacts(), PaperFacts()
+    words = stack.enter_context(EmbeddedStore.open(work / "words.db", create=True))
     for path in config.corpus:
         tell(f"reading {path}")
-        facts.add(open_papers(path))
+        add_words(words, facts.watch(files.watch(open_papers(path), Path(path).name, config.seed)))
     if not facts:
         raise SettingsError(f"{', '.join(config.corpus)}: no paper that can be read and is open")
-    tell(f"indexing the words of {len(facts):,} papers")
-    every = (paper for path in config.corpus for paper in open_papers(path))
-    words = stack.enter_context(open_words(work / "words.db", every))
     titles = None
     if "cited_titles" in config.sources:
-        tell("indexing cited titles")
-        title_facts.add(mined.cited_titles(_given(config.contexts), facts.rows))
-        titles = stack.enter_context(open_words(work / "titles.db", _distinct_titles(config, facts)))
-    return Gathered(config, words, facts, titles, title_facts)
+        tell("reading cited titles")
+        titles = stack.enter_context(EmbeddedStore.open(work / "titles.db", create=True))
+        found = _written(mined.cited_titles(_given(config.contexts), facts.rows), titles_path(out))
+        add_words(titles, title_facts.watch(found))
+    return Gathered(config, files, words, facts, titles, title_facts)
+
+
+def _written(papers: Iterable[Paper], path: Path) -> Iterator[Paper]:
+    """Each of these papers once, on their way into a file."""
+    seen: set[str] = set()
+    partial = path.with_name(path.name + ".partial")
+    # No time in the header: the same data must give the same bytes.
+    with partial.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
+        for paper in papers:
+            if paper.id not in seen:
+                seen.add(paper.id)
+                file.write(json.dumps(paper.to_dict(), ensure_ascii=False).encode() + b"\n")
+                yield paper
+    partial.replace(path)
 
 
 def _survey(gathered: Gathered, tell: Tell) -> Survey:
@@ -144,7 +158,7 @@ def _mine_source(
 ) -> None:
     miner = _miner(gathered, source, model)
     written: set[str] = set()
-    for example in gathered.examples(source):
+    for example in gathered.files.read(source):
         if not survey.takes(example) or example.key in written:
             continue
         split = survey.split(example)
@@ -170,27 +184,16 @@ def _miner(gathered: Gathered, source: SourceName, model: Ranking | None) -> Neg
     if source == "cited_titles" and gathered.titles is not None:  # a title among abstracts would be known by its length
         facts = gathered.title_facts
         return NegativeMiner(
-            [by_words(gathered.titles)], facts, list(facts.rows), config.negatives, config.depth, config.seed
+            [by_words(gathered.titles, facts.words)],
+            facts,
+            list(facts.rows),
+            config.negatives,
+            config.depth,
+            config.seed,
         )
-    rankings: Sequence[Ranking] = [by_words(gathered.words), *([model] if model else [])]
+    rankings: Sequence[Ranking] = [by_words(gathered.words, gathered.facts.words), *([model] if model else [])]
     facts = gathered.facts
     return NegativeMiner(rankings, facts, list(facts.rows), config.negatives, config.depth, config.seed)
-
-
-def _distinct_titles(config: MiningConfig, facts: PaperFacts) -> Iterator[Paper]:
-    seen: set[str] = set()
-    for paper in mined.cited_titles(_given(config.contexts), facts.rows):
-        if paper.id not in seen:
-            seen.add(paper.id)
-            yield paper
-
-
-def _write_titles(config: MiningConfig, facts: PaperFacts, path: Path) -> None:
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
-        for paper in _distinct_titles(config, facts):
-            file.write(json.dumps(paper.to_dict(), ensure_ascii=False).encode() + b"\n")
-    partial.replace(path)
 
 
 def _sentences(text: str) -> list[str]:

@@ -7,7 +7,7 @@ it, or shares its keyphrases.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,12 @@ _FACTORS = _CHANCE.integers(1, 1 << 62, HASHES, np.uint64) * np.uint64(2) + np.u
 
 
 class PaperFacts:
-    """Filled by `add`, then read."""
+    """Filled by `watch`, then read."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
+        self.words: Counter[str] = Counter()
+        """Papers that have a word."""
         self._titles: list[int] = []
         self._signatures: list[npt.NDArray[np.uint8]] = []
         self._keyphrases: list[tuple[int, ...]] = []
@@ -44,16 +46,22 @@ class PaperFacts:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, papers: Iterable[Paper]) -> None:
+    def watch(self, papers: Iterable[Paper]) -> Iterator[Paper]:
+        """The same papers, each noted; of two with one id the first."""
         for paper in papers:
-            if paper.id in self.rows:
-                continue
-            self.rows[paper.id] = len(self.rows)
-            self._titles.append(phrase_key(paper.title))
-            self._signatures.append(signature(count_terms(paper.text)))
-            keyphrases = tuple(phrase_key(phrase) for phrase in author_keyphrases(paper))
-            self._keyphrases.append(keyphrases)
-            self._frequency.update(keyphrases)
+            if paper.id not in self.rows:
+                self._add(paper)
+            yield paper
+
+    def _add(self, paper: Paper) -> None:
+        self.rows[paper.id] = len(self.rows)
+        self._titles.append(phrase_key(paper.title))
+        terms = count_terms(paper.text)
+        self.words.update(terms.keys())
+        self._signatures.append(signature(terms))
+        keyphrases = tuple(phrase_key(phrase) for phrase in author_keyphrases(paper))
+        self._keyphrases.append(keyphrases)
+        self._frequency.update(keyphrases)
 
     def cited_together(self, a: str, b: str) -> None:
         one, other = self.rows[a], self.rows[b]
@@ -72,7 +80,7 @@ class PaperFacts:
 
     def telling(self, row: int) -> set[int]:
         """Keyphrases of a paper, without those that many papers have."""
-        most = max(COMMON_SHARE * len(self), 2)
+        most = max(COMMON_SHARE * len(self), 5)
         return {key for key in self._keyphrases[row] if self._frequency[key] <= most}
 
     def has_keyphrases(self, candidate: str, keys: Iterable[int]) -> bool:
