@@ -6,9 +6,10 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from threading import Event
 from typing import TypeVar
 
 from opensearchpy.exceptions import ConnectionError as BrokenConnection
@@ -33,6 +34,8 @@ class Patience:
     longest: float = 15.0
     answer: float = 60.0
     """Seconds that one request may take."""
+    over: Event = field(default_factory=Event, compare=False, repr=False)
+    """Set by somebody who cannot wait any longer, in whatever thread: the next failure is the last."""
 
     def delay(self, failures: int, chance: float) -> float:
         """Between half of the wait and all of it: clients that failed together do not come back together."""
@@ -65,7 +68,7 @@ class Retries:
         if self.in_a_row == 1:
             self._since = begun
         delay = max(self._patience.delay(self.in_a_row, self._chance()), retry_after or 0.0)
-        if self.in_a_row >= self._patience.tries or delay >= self._left:
+        if self.in_a_row >= self._patience.tries or delay >= self._left or self._patience.over.is_set():
             return None
         return delay
 
@@ -97,7 +100,8 @@ def retry_after_seconds(header: str | None, now: datetime | None = None) -> floa
 
 def persist(call: Callable[[], T], patience: Patience | None = None) -> T:
     """Call again while the cluster is busy, electing or away, then raise. For calls that may be made twice."""
-    retries = Retries(patience or Patience())
+    patience = patience or Patience()
+    retries = Retries(patience)
     while True:
         begun = time.monotonic()
         try:
@@ -109,4 +113,4 @@ def persist(call: Callable[[], T], patience: Patience | None = None) -> T:
             if delay is None:
                 raise
             _log.info("%s; again in %.1f s", error, delay)
-        time.sleep(delay)
+        patience.over.wait(delay)

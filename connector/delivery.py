@@ -24,6 +24,7 @@ _SHARD_TIMEOUT = "30s"
 _TRIES_AS_ONE = 3
 """Without an answer, before smaller parts are tried: some proxies break the connection where others say 413, and what
 takes longer than we wait may be too much at once. Where the cluster was only away, this costs a few more requests."""
+_POLL = 0.2
 _ANY_STATUS = range(300, 600)
 _DEAD = frozenset((502, 503, 504))
 
@@ -116,7 +117,7 @@ class Delivery:
         while parts and not self._line.down.is_set():
             self._step(parts)
         for part in parts:
-            self._outcome.fail(part, None, f"not written: {self._line.reason}")
+            self._outcome.fail(part, None, self._line.reason)
         return self._outcome
 
     def _step(self, parts: deque[Sequence[Entry]]) -> None:
@@ -179,7 +180,14 @@ class Delivery:
             self._line.hang_up(reason)
         else:
             _log.info("bulk request: %s; again in %.1f s", reason, delay)
-            self._line.down.wait(delay)
+            self._sleep(delay)
+
+    def _sleep(self, seconds: float) -> None:
+        """Less where somebody else has given up, or has no time left."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._line.patience.over.is_set():
+            if self._line.down.wait(min(left, _POLL)):
+                return
 
 
 def _bytes(part: Sequence[Entry]) -> int:

@@ -207,6 +207,10 @@ class OpenSearchStore:
         self._refuse_closed()
         return self._writing.loading(initial=initial)
 
+    def hurry(self) -> None:
+        if self._client.patience:
+            self._client.patience.over.set()
+
     def close(self) -> None:
         if not self._closed:
             self._client.patience = None

@@ -115,7 +115,7 @@ class Writing:
     def _writer(self, index: str) -> BulkWriter:
         """One an index, since it learns how much the server takes at once."""
         if self._bulk is None or self._bulk[0] != index:
-            self._bulk = index, BulkWriter(self._client.api, index)
+            self._bulk = index, BulkWriter(self._client.api, index, patience=self._client.patience)
         return self._bulk[1]
 
     def _settled(self, identity: Identity, model: str, dims: int | None) -> Identity:

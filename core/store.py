@@ -108,5 +108,8 @@ class Store(Protocol):
     def stats(self) -> Mapping[str, int | str | None]:
         """Counts and identity, for people: papers, sentences, model, schema, bytes, ..."""
 
+    def hurry(self) -> None:
+        """Somebody wants to end: what does not answer is not waited for any longer. May be called by any thread."""
+
     def close(self) -> None:
         """Release files and connections. Idempotent."""

@@ -71,6 +71,7 @@ def ingest(
                     writer.add(encoded)
         except KeyboardInterrupt:
             report.interrupted = True
+            store.hurry()
         finally:
             writer.flush()
     report.ended = perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from threading import Timer
 
 import pytest
 from hypothesis import given
@@ -128,3 +129,13 @@ def test_a_call_that_never_succeeds_ends_with_its_error() -> None:
     with pytest.raises(TransportError):
         persist(call, QUICK)
     assert len(call.errors) == 5
+
+
+def test_patience_ends_when_somebody_has_no_time() -> None:
+    """At once, though the wait would be long."""
+    patience = Patience(first=60, longest=60)
+    Timer(0.1, patience.over.set).start()
+    call = Call(*[TransportError(503, "no manager")] * 10)
+    with pytest.raises(TransportError):
+        persist(call, patience)
+    assert len(call.errors) == 8

@@ -349,6 +349,17 @@ def test_documents_are_read_only_a_little_ahead(client: OpenSearch, index: str) 
     assert max(ahead) <= 4 * max(sent)
 
 
+def test_somebody_without_time_ends_the_write_at_once(client: OpenSearch, index: str) -> None:
+    """What is not written then is named as ever."""
+    patient = Patience(first=60, longest=60)
+    threading.Timer(0.5, patient.over.set).start()
+    begun = time.monotonic()
+    with _proxied(client, lambda *_: refuse(429)) as (proxied, _):
+        report = BulkWriter(proxied, index, patience=patient).write(_documents(5))
+    assert time.monotonic() - begun < 10
+    assert [failure.id for failure in report.failures] == [f"d{i}" for i in range(5)]
+
+
 def test_an_error_of_the_caller_ends_the_write_at_once(client: OpenSearch, index: str) -> None:
     """Threads that wait for a better moment do not hold it up."""
 

@@ -143,6 +143,10 @@ class Choosy:
 
     def __init__(self, store: EmbeddedStore, refused: set[str], writes: int = 1000) -> None:
         self._store, self._refused, self.writes = store, refused, writes
+        self.hurried = False
+
+    def hurry(self) -> None:
+        self.hurried = True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -199,3 +203,13 @@ def test_a_store_that_fails_is_not_asked_again(encoder: Encoder, empty: Embedded
     assert gone.writes == -1
     assert empty.stats()["papers"] == BATCH
     assert _run([*_papers(3 * BATCH)], encoder, empty).written == 2 * BATCH
+
+
+def test_an_interrupt_hurries_the_store(encoder: Encoder, empty: EmbeddedStore) -> None:
+    """It may be waiting for a cluster; a run that nobody interrupts gives it the time it wants."""
+    store = Choosy(empty, set())
+    ingest(_papers(2), encoder, store, on_reject=lambda _: None, on_progress=lambda _: None)
+    assert not store.hurried
+    interrupted = Interrupted(encoder, 1)
+    ingest([Paper("late", "Late")], interrupted, store, on_reject=lambda _: None, on_progress=lambda _: None)
+    assert store.hurried
