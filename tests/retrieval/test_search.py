@@ -13,7 +13,7 @@ from sciret.encoders.encoder import Encoder
 from sciret.encoders.query import paper_as_query
 from sciret.errors import SettingsError, StoreError, WrongModelError
 from sciret.paper import Paper
-from sciret.retrieval.search import RERANK, SearchOptions, search
+from sciret.retrieval.search import RERANK, SearchOptions, channels, search
 from sciret.store import Condition, Scope
 
 TEXT = "Do ocean heat waves destroy kelp and coral?"
@@ -99,6 +99,13 @@ def test_an_aspect_search_compares_the_chosen_sentences(store: EmbeddedStore, pa
     assert {cell.query_text for hit in hits for cell in hit.why.sentences} == {stored.sentences[2]}
 
 
+def test_a_channel_that_the_store_does_not_have_is_left_out(store: EmbeddedStore, papers: list[Paper]) -> None:
+    """An aspect is proposed by single sentences where they can be searched for, and by the rest where they cannot."""
+    aspect = paper_as_query(store.get([papers[0].id])[papers[0].id], [3])
+    assert channels(aspect, SearchOptions(), store.channels) == ["bm25", "dense", "sentence"]
+    assert channels(aspect, SearchOptions(), ("bm25", "tfidf", "dense")) == ["bm25", "dense"]
+
+
 def test_another_models_query_is_refused(store: EmbeddedStore, encoder: Encoder) -> None:
     """Both fingerprints and the remedy are in the message."""
     foreign = replace(encoder.encode_query(TEXT), model="f" * 64)
@@ -114,7 +121,9 @@ def test_an_empty_store_says_so(encoder: Encoder, tmp_path_factory: pytest.TempP
             search(empty, query, SearchOptions())
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"candidates": 0}, {"lambda_": 1.1}, {"rerank_weight": -0.1}])
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"from_": -1}, {"candidates": 0}, {"lambda_": 1.1}, {"rerank_weight": -0.1}]
+)
 def test_options_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     """Before anything is searched."""
     with pytest.raises(SettingsError):
