@@ -194,4 +194,6 @@ def test_the_lists_have_what_pyproject_asks_for(flavour: str) -> None:
     pins = dict(sorted(locked(flavour)))
     for text in (*project["dependencies"], *project["optional-dependencies"][flavour]):
         wanted = Requirement(text)
-        assert wanted.specifier.contains(pins[wanted.name.lower().replace("_", "-")]), text
+        pinned = pins.get(wanted.name.lower().replace("_", "-"))
+        assert pinned is not None, f"{text}: run docker/lock.sh"
+        assert wanted.specifier.contains(pinned), f"{text}: run docker/lock.sh"
