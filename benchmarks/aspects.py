@@ -24,8 +24,7 @@ from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedQuery
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.query import paper_as_query
-from sciret.hit import Hit
-from sciret.retrieval.search import RERANK, SearchOptions, search
+from sciret.retrieval.search import RERANK, Ranking, SearchOptions, ranking
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.5, 0.8, 1.0)
 SENTENCES = 2
@@ -40,13 +39,13 @@ def main() -> None:
     with EmbeddedStore.open("build/quality/elife.db") as store:
         for query, answer in questions(arguments.data, store, arguments.pairs):
             for weight in WEIGHTS:
-                gains[f"transport, weight {weight}"].append(gain(search(store, query, options(weight)), answer))
+                gains[f"transport, weight {weight}"].append(gain(ranking(store, query, options(weight)), answer))
                 whole = paper_as_query(store.get([query.like or ""])[query.like or ""])
-                gains[f"whole paper, weight {weight}"].append(gain(search(store, whole, options(weight)), answer))
+                gains[f"whole paper, weight {weight}"].append(gain(ranking(store, whole, options(weight)), answer))
             for rerank in RERANK:
                 if rerank not in ("transport", "none"):
                     chosen = replace(options(0.8), rerank=rerank)
-                    gains[f"{rerank}, weight 0.8"].append(gain(search(store, query, chosen), answer))
+                    gains[f"{rerank}, weight 0.8"].append(gain(ranking(store, query, chosen), answer))
     for name, values in sorted(gains.items()):
         print(f"{name:24} nDCG@10 {np.mean(values):.4f}  ({len(values)} queries)")
 
@@ -71,9 +70,9 @@ def questions(data: Path, store: EmbeddedStore, pairs: int) -> Iterator[tuple[En
                 yield paper_as_query(stored[one], [int(i) + 1 for i in nearest]), other
 
 
-def gain(hits: list[Hit], answer: str) -> float:
+def gain(found: Ranking, answer: str) -> float:
     """nDCG@10 where one paper is right."""
-    return sum(1 / log2(hit.rank + 1) for hit in hits if hit.paper.id == answer)
+    return sum(1 / log2(rank + 1) for rank, (paper_id, _) in enumerate(found.scored_ids(), 1) if paper_id == answer)
 
 
 if __name__ == "__main__":
