@@ -28,6 +28,7 @@ COMMANDS = {
     "vocab": "Choose a vocabulary of keyphrases from a corpus, and look at one.",
     "train": "Mine training data and train models on it.",
     "index": "Make, migrate, roll back and size the indices of a store on OpenSearch.",
+    "security": "Print roles for the security plugin of OpenSearch.",
     "dashboards": "Put dashboards of the corpus, of ingests and of searches into OpenSearch Dashboards.",
     "opensearch": "Run a real OpenSearch on this machine, for trying out.",
 }

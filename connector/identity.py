@@ -65,6 +65,11 @@ def find_identity(client: Client) -> Identity | None:
     (index, body), *_ = found.items()
     meta = body["mappings"].get("_meta") or {}
     check_meta(meta, str(client.address))
+    if "model" not in body["mappings"].get("properties", {}):
+        raise StoreError(
+            f"{client.address}: your role does not show you the fields that a search needs; ask for one without "
+            f"field-level rules, such as sciret_{alias}_reader"
+        )
     return Identity(index, meta)
 
 

@@ -82,7 +82,9 @@ def read_versions(client: Client) -> Versions:
     """As they are now. An index that has the alias' own name is none of ours to manage."""
     alias, path = client.address.alias, client.path
     options = {"ignore_unavailable": "true", "expand_wildcards": "all", "filter_path": _WANTED}
-    found = client.call("GET", f"/{path},{path}-*", params=options)
+    # Not `papers-*`: that would ask for stores of others too, which whoever asks may not be allowed to see.
+    names = ",".join((*(path + suffix for suffix in SUFFIXES.values()), f"{path}-0*"))
+    found = client.call("GET", f"/{names}", params=options)
     if alias in found:
         raise StoreError(
             f"{client.address}: {alias!r} is an index, not an alias of one: its versions cannot be managed; "
