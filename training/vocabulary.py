@@ -76,7 +76,7 @@ def build_vocabulary(
     with tempfile.TemporaryDirectory(dir=folder) as name:
         index, groups = index_terms(ordered, size, termhood or Termhood(), Path(name), tell)
         weights = np.concatenate([np.full(n, 1 / n) for n in groups.values() if n])
-        tell(f"choosing {size:,} of {len(index):,} terms")
+        tell(f"choosing {size:,} of {sum(map(bool, index.names)):,} terms")
         choice = choose_by_coverage(index, size, weights * len(weights) / len(groups))
         return _vocabulary(index, choice, groups)
 
@@ -130,7 +130,8 @@ def _vocabulary(index: PhraseIndex, choice: Choice, groups: dict[str, int]) -> V
     held = phrases_held(index, choice.terms, sum(groups.values()))
     ends = np.cumsum(list(groups.values()))
     parts = dict(zip(groups, np.split(held, ends[:-1]), strict=True))
-    return Vocabulary([index.names[term] for term in choice.terms], choice.gains, len(index), parts)
+    terms = sum(map(bool, index.names))
+    return Vocabulary([index.names[term] for term in choice.terms], choice.gains, terms, parts)
 
 
 def _check(sources: Sequence[Source], size: int) -> None:
