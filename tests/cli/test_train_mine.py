@@ -15,7 +15,6 @@ from sciret.cli.train_mine import SOURCES, mine
 from sciret.training import mined_examples
 from sciret.training.mining_config import MiningConfig
 
-
 PAPERS = Path(__file__).parent / "papers.jsonl"
 Sciret = Callable[..., Result]
 Write = Callable[[Path, Iterable[Mapping[str, Any]]], Path]
