@@ -50,9 +50,9 @@ def _file(name: str) -> dict[str, Any]:
 
 
 def index_template(alias: str, options: IndexOptions, meta: dict[str, Any], *, derives: bool) -> dict[str, Any]:
-    """For every index behind an alias. A longer alias wins: `papers-old-*` is not for indices of `papers`."""
+    """For every version behind an alias: `papers-000001`, but not `papers-archive`, which may be somebody else's."""
     return {
-        "index_patterns": [f"{alias}-*"],
+        "index_patterns": [f"{alias}-0*"],
         "priority": _PRIORITY + len(alias),
         "composed_of": component_names(options),
         "template": index_body(options, meta, derives=derives),

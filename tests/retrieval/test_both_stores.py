@@ -95,9 +95,9 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_exact_settings_give_the_same_ten_hits(both: Both, name: str) -> None:
-    """Of 50 queries of every kind: ids, scores and their parts."""
+    """Of 50 queries of every kind (a third of them with settings that are not the default): ids, scores, reasons."""
     assert len(both.queries) == 50
-    for query in both.queries:
+    for query in both.queries if name == "defaults" else both.queries[::3]:
         mine, theirs = search(both.exact, query, OPTIONS[name]), search(both.embedded, query, OPTIONS[name])
         assert [hit.paper for hit in mine] == [hit.paper for hit in theirs]
         for left, right in zip(mine, theirs, strict=True):
