@@ -78,7 +78,12 @@ class Sandbox:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SCIRET_", "VIRTUAL"))
         }
-        environment = {**kept, "PATH": f"{self.commands}:/usr/bin:/bin", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        environment = {
+            **kept,
+            "PATH": f"{self.commands}:/usr/bin:/bin",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_COMPILE": "1",
+        }
         done = subprocess.run(
             ["/bin/sh", "-ec", here],
             cwd=self.place(folder),
@@ -100,6 +105,12 @@ def test_the_linter_finds_nothing() -> None:
         [linter, "--failure-threshold", "style", DOCKER / "Dockerfile"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_gpu_image_installs_the_libraries_that_are_in_its_list() -> None:
+    """The extra alone leaves CUDA and cuDNN to the machine, and the image is the machine."""
+    wanted = (DOCKER / "requirements-gpu.in").read_text(encoding="utf-8").splitlines()[-1]
+    assert any(f"'{wanted}'" in line for line in STAGES["build-gpu"].all("RUN"))
 
 
 def test_every_base_image_has_an_exact_version() -> None:
