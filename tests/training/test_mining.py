@@ -338,6 +338,10 @@ def test_half_of_the_negatives_by_a_model(config: MiningConfig, tmp_path: Path) 
     assert sum(close) / len(close) > 1.5
 
 
+def options(name: str, value: str) -> dict[str, Any]:
+    return {name: value}
+
+
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
@@ -355,7 +359,7 @@ def test_a_line_that_cannot_be_used_is_named(
     path = tmp_path / "broken.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(RecordError, match=message) as error:
-        mine(replace(config, **{name: str(path)}), tmp_path / "t.jsonl")
+        mine(replace(config, **options(name, str(path))), tmp_path / "t.jsonl")
     assert error.value.where == f"{path}:1"
 
 
