@@ -20,7 +20,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "learning rate": ("rate",),
 }
 COLOURS = ("#1b6ca8", "#d1495b", "#3a7d44", "#8f5fbf")
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 460, 250, 62, 34, 14, 40
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 480, 260, 62, 44, 20, 40
 COLUMNS = 2
 TICKS = 5
 MOST = 500
@@ -82,10 +82,12 @@ def _panel(number: int, title: str, lines: Mapping[str, Points]) -> str:
     parts = [f'<g transform="translate({x0},{y0})">', _text(LEFT, 16, title, "font-weight: bold")]
     parts += [_grid(upward(t), t, "y") for t in upward.ticks()] + [_grid(across(t), t, "x") for t in across.ticks()]
     parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "step", "text-anchor: middle"))
+    beside = float(LEFT)
     for place, (name, of) in enumerate(lines.items()):
         parts.append(_line([(across(x), upward(y)) for x, y in of], COLOURS[place]))
         label = name.replace("_", " ")
-        parts.append(_text(WIDTH - RIGHT, TOP + 12 + 13 * place, label, f"text-anchor: end; fill: {COLOURS[place]}"))
+        parts.append(_text(beside, TOP - 12, label, f"fill: {COLOURS[place]}"))
+        beside += 6.1 * len(label) + 8  # about as wide as letters of 11 pixels are
     return "\n".join([*parts, "</g>"])
 
 
@@ -98,7 +100,7 @@ def _upward(values: Sequence[float], log: bool) -> Axis:
 
 
 def _grid(at: float, value: float, direction: str) -> str:
-    label = f"{value:.3g}" if value < 10_000 else f"{value / 1000:g}k"
+    label = f"{value:.3g}" if value < 1_000 else f"{value / 1000:g}k"
     if direction == "x":
         return _text(at, HEIGHT - BOTTOM + 15, label, "text-anchor: middle; fill: #555")
     rule = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#ddd"/>'

@@ -28,6 +28,8 @@ from sciret.training.journal import Journal
 
 RUN = "run.json"
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
+PATHS = ("model", "papers", "triplets", "keyphrases")
+"""Fields that say where things lay; what they were is known by name and hash."""
 T = TypeVar("T", bound=Training)
 
 
@@ -86,7 +88,9 @@ class RunFolder:
     def provenance(self, kind: str) -> dict[str, Any]:
         """What a model's own description keeps of the run."""
         found = self.description(kind)
-        return {name: found[name] for name in ("configuration", "data", "sciret", "git", "versions")}
+        configuration = {name: value for name, value in found["configuration"].items() if name not in PATHS}
+        kept = {name: found[name] for name in ("data", "sciret", "git", "versions")}
+        return {"configuration": configuration, **kept}
 
 
 def hashes_of(configuration: Training, *more: str) -> dict[str, str]:
