@@ -72,14 +72,11 @@ def install(dashboards_url: str, tenant: str | None, alias: str | None) -> None:
     Installing again replaces what was installed before. User, password and certificates are those of the cluster:
     SCIRET_OPENSEARCH_USER, SCIRET_OPENSEARCH_PASSWORD (or it is asked for), SCIRET_OPENSEARCH_CA.
     """
-    from sciret.cli.output import warn
+    from sciret.cli.cluster import credentials_of
     from sciret.connector import dashboards
-    from sciret.connector.credentials import Credentials
     from sciret.mappings.dashboards import ndjson
 
-    who = Credentials.of(load_settings())
-    if who.insecure:
-        warn("TLS CERTIFICATES ARE NOT VERIFIED (SCIRET_OPENSEARCH_INSECURE): anybody on the way can read the password")
+    who = credentials_of(load_settings())
     count = dashboards.install(dashboards_url, ndjson(chosen_alias(alias)), who, tenant)
     click.echo(f"{count} objects are in {dashboards_url}: open it and look for dashboards that begin with sciret")
 
