@@ -245,18 +245,17 @@ def test_a_stopped_run_is_continued(config: MiningConfig, tmp_path: Path, monkey
     whole = (tmp_path / "whole.jsonl.gz").read_bytes()
     out = tmp_path / "t.jsonl.gz"
     checkpoint = triplet_file.TripletFile._checkpoint
-    stops = iter([1, 3, 2])
+    left = [0]
 
     def stopping(self: triplet_file.TripletFile) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        left[0] -= 1
+        if left[0] < 0:
             self.file.write(b"half a piece")
             raise KeyboardInterrupt
         checkpoint(self)
 
     monkeypatch.setattr(triplet_file.TripletFile, "_checkpoint", stopping)
-    for left in stops:  # noqa: B007 (read by `stopping`)
+    for left[0] in (1, 3, 2):
         with pytest.raises(KeyboardInterrupt):
             mine(config, out)
         assert not out.exists()
