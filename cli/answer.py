@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from sciret.cli.encoders import encoders_of
 from sciret.cli.events import log_answer
 from sciret.cli.hit_record import hit_record
-from sciret.cli.late_encoder import LateEncoder
 from sciret.cli.output import print_json
 from sciret.cli.stores import open_store
 from sciret.hit import Hit
+from sciret.retrieval.following import StoreEncoder, following
 from sciret.retrieval.queries import Question, encode_question
 from sciret.retrieval.search import SearchOptions, rerank_weight, search
 from sciret.settings import Settings
@@ -37,14 +38,19 @@ class Answer:
 
 def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
     with open_store(settings, create=False) as store:
-        begun = perf_counter()
-        query = encode_question(question, LateEncoder(settings), store, restricted=options.scope.restricted)
-        encoded = perf_counter()
-        hits = search(store, query, options)
-        seconds = encoded - begun, perf_counter() - encoded
-        found = Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds)
+        encoder = StoreEncoder(encoders_of(settings), store)
+        found = following(lambda: _answer(question, encoder, settings, options))
         log_answer(store, found)
     return found
+
+
+def _answer(question: Question, encoder: StoreEncoder, settings: Settings, options: SearchOptions) -> Answer:
+    store, begun = encoder.store, perf_counter()
+    query = encode_question(question, encoder, store, restricted=options.scope.restricted)
+    encoded = perf_counter()
+    hits = search(store, query, options)
+    seconds = encoded - begun, perf_counter() - encoded
+    return Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds)
 
 
 def print_answer(answer: Answer, *, explain: bool, as_json: bool) -> None:

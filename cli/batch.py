@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from sciret.cli.late_encoder import LateEncoder
+from sciret.cli.encoders import encoders_of
 from sciret.cli.output import warn
 from sciret.cli.stores import open_store
 from sciret.errors import QueryError, SettingsError
 from sciret.evaluation.runs import write_run
-from sciret.retrieval.queries import Question, ask, read_questions
+from sciret.retrieval.following import ask_following
+from sciret.retrieval.queries import Question, read_questions
 from sciret.retrieval.search import SearchOptions
 from sciret.settings import Settings
 from sciret.sources.stream import open_lines
@@ -77,10 +78,10 @@ def answers(
     questions: Sequence[Question], settings: Settings, options: SearchOptions, store: Store, tally: Tally
 ) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """A query that cannot be answered is reported and left out; the others still run."""
-    encoder = LateEncoder(settings)
+    encoders = encoders_of(settings)
     for question in _shown(questions):
         try:
-            found = list(ask(question, encoder, store, options).scored_ids())
+            found = list(ask_following(question, encoders, store, options).scored_ids())
         except QueryError as error:
             warn(f"query {question.id}: {error}")
             tally.failed += 1

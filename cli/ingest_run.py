@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from sciret.cli.encoders import encoders_of
 from sciret.cli.events import ingest_events
 from sciret.cli.progress import progress
 from sciret.cli.run_rejects import RunRejects, default_rejects
 from sciret.cli.stores import open_store
-from sciret.encoders.encoder import Encoder
 from sciret.errors import RecordError, SettingsError
 from sciret.paper import Paper
 from sciret.retrieval.ingest import IngestReport, ingest
@@ -67,8 +67,10 @@ def run_ingest(
 ) -> Outcome:
     """A refusal in a strict run is raised as its RecordError, after what was read before it has been written."""
     records = reading.records()
-    encoder = Encoder.open(settings.model, device=settings.device, threads=settings.threads)
+    encoders = encoders_of(settings)
+    encoders.read()
     with open_store(settings, create=True, initial_load=initial_load) as store:
+        encoder = encoders.for_model(store.model)
         path = Path(rejects) if rejects else default_rejects(settings.store, reading.shard)
         refused = RunRejects(path, reading.sources)
         complete = False

@@ -50,7 +50,8 @@ def model_options(command: F) -> F:
         click.option(
             "--model",
             metavar="BUNDLE",
-            help="Name of a bundle that `sciret models` lists, or a bundle's folder.  [SCIRET_MODEL; default: default]",
+            help="Name of a bundle that `sciret models` lists, or a bundle's folder; of several, with commas between, "
+            "the one that the store was filled by.  [SCIRET_MODEL; default: default]",
         ),
     ):
         command = option(command)

@@ -70,7 +70,7 @@ class Migration:
             raise
 
     def swap(self) -> None:
-        go_live(self._client, self.new_version)
+        go_live(self._client, self.new_version, self.old_version)
 
     def sample(self, papers: int, seed: int = 0) -> list[str]:
         """Ids of some papers of the old version, the same ones for the same papers."""

@@ -35,7 +35,7 @@ class Figures:
     request whole for a while."""
 
 
-MEASURED = Figures(paper=1.0, packed=1.0, sentence=1.0, link=1.0, feature=1.0, loading=1.0)
+MEASURED = Figures(paper=3380, packed=1.03, sentence=188, link=1.42, feature=17, loading=4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,14 @@ class Rollback:
     """Writes and deletions that the retired version took since it went live; None where that is not known."""
 
 
-def go_live(client: Client, promoted: Version) -> None:
+def go_live(client: Client, promoted: Version, retired: Version) -> None:
     """Where its shards stand is written down first, so that one can tell later what was written since."""
     versions = read_versions(client)
+    if versions.live is None or versions.live.index != retired.index:
+        raise StoreError(f"{client.address}: {retired.index} is not live any more: somebody else was quicker")
     reached = {str(shard): last for shard, last in settled_numbers(client, promoted.index).items()}
-    origin = versions.live.index if versions.live else None
     found = client.call("GET", f"/{quote(promoted.index)}/_mapping")[promoted.index]["mappings"]["_meta"]
-    meta = {**found, "sciret": {**found["sciret"], "live_since": {"after": origin, "reached": reached}}}
+    meta = {**found, "sciret": {**found["sciret"], "live_since": {"after": retired.index, "reached": reached}}}
     put_meta(client, promoted.index, meta, Identity(promoted.index, meta).options, vectors=None)
     swap(client, versions, versions.named(promoted.index))
 
@@ -44,7 +45,7 @@ def roll_back(client: Client, to: str = "previous") -> Rollback:
     refuse_writes(client, live.index)
     try:
         since = writes_since(client, live)
-        go_live(client, promoted)
+        go_live(client, promoted, live)
     except BaseException:
         allow_writes(client, live.index)
         raise

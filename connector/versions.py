@@ -137,7 +137,8 @@ def swap(client: Client, versions: Versions, promoted: Version) -> None:
 
 
 def _action(verb: str, version: Version, alias: str) -> dict[str, Any]:
-    return {verb: {"index": version.index, "alias": alias}}
+    must = {"must_exist": True} if verb == "remove" else {}  # otherwise removing nothing would be fine with the server
+    return {verb: {"index": version.index, "alias": alias, **must}}
 
 
 def change_aliases(client: Client, actions: Sequence[Mapping[str, Any]]) -> None:

@@ -50,7 +50,8 @@ class WrongModelError(StoreError):
     def __init__(self, where: str, stored: str, given: str) -> None:
         super().__init__(
             f"{where} was filled by the model {stored[:12]}…, but this encoder is {given[:12]}…. "
-            f"Use the model it was filled by (--model), or ingest into a new store with this one."
+            f"Use the model it was filled by (--model), or ingest into a new store with this one; on OpenSearch, "
+            f"`sciret index migrate` gives the store another model."
         )
         self.stored = stored
         self.given = given

@@ -1,4 +1,4 @@
-"""EncoderChoice: several bundles, of which the fingerprint of a store picks the one to encode queries by."""
+"""EncoderChoice: several bundles, of which the fingerprint of a store picks the one to encode by."""
 
 from __future__ import annotations
 
@@ -7,32 +7,47 @@ from threading import Lock
 
 from sciret.encoders.bundle import load_bundle
 from sciret.encoders.encoder import Encoder
-from sciret.errors import WrongModelError
+from sciret.errors import SettingsError, WrongModelError
 
 
 class EncoderChoice:
     """Bundles are read and models loaded when they are first needed, and kept. May be used by any thread."""
 
     def __init__(self, bundles: Sequence[str], *, device: str = "auto", threads: int = 0) -> None:
-        self._unread = list(bundles)
+        self._unread = [name.strip() for name in bundles if name.strip()]
+        if not self._unread:
+            raise SettingsError("no model is named: give --model a bundle, or leave it out")
         self._device, self._threads = device, threads
         self._names: dict[str, str] = {}
-        """Fingerprint to bundle."""
+        """Fingerprint to bundle, in the order given."""
         self._encoders: dict[str, Encoder] = {}
         self._lock = Lock()
 
-    def for_model(self, fingerprint: str) -> Encoder:
-        """In the order given: a bundle is not even looked at while one before it is the right one."""
+    def for_model(self, fingerprint: str | None) -> Encoder:
+        """A bundle is not even looked at while one before it is the right one. A store without a model takes the
+        first."""
         with self._lock:
-            if fingerprint not in self._encoders:
-                name = self._find(fingerprint)
-                self._encoders[fingerprint] = Encoder.open(name, device=self._device, threads=self._threads)
-            return self._encoders[fingerprint]
+            found = self._find(fingerprint)
+            if found not in self._encoders:
+                encoder = Encoder.open(self._names[found], device=self._device, threads=self._threads)
+                self._encoders[found] = encoder
+            return self._encoders[found]
 
-    def _find(self, fingerprint: str) -> str:
-        while fingerprint not in self._names and self._unread:
-            name = self._unread.pop(0)
-            self._names[load_bundle(name).fingerprint] = name
-        if fingerprint not in self._names:
-            raise WrongModelError("the store", fingerprint, next(iter(self._names), ""))
-        return self._names[fingerprint]
+    def read(self) -> None:
+        """All bundles, so that a name that stands for none is an error now and not after hours of work."""
+        with self._lock:
+            while self._unread:
+                self._read_next()
+
+    def _find(self, fingerprint: str | None) -> str:
+        while self._unread and (not self._names or (fingerprint and fingerprint not in self._names)):
+            self._read_next()
+        first = next(iter(self._names))
+        if fingerprint and fingerprint not in self._names:
+            raise WrongModelError("the store", fingerprint, first)
+        return fingerprint or first
+
+    def _read_next(self) -> None:
+        name = self._unread[0]
+        self._names.setdefault(load_bundle(name).fingerprint, name)
+        self._unread.pop(0)

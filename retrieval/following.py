@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+from sciret.encoded import EncodedQuery
 from sciret.errors import StoreError, WrongModelError
 from sciret.retrieval.queries import QueryEncoder, Question, ask
 from sciret.retrieval.search import Ranking, SearchOptions
 from sciret.store import Store
+
+T = TypeVar("T")
 
 TRIES = 3
 """A swap in the middle of a question costs one; who swaps oftener than that has another problem."""
@@ -20,16 +25,30 @@ class Encoders(Protocol):
         """The one with this fingerprint; WrongModelError if there is none."""
 
 
-def ask_following(question: Question, encoders: Encoders, store: Store, options: SearchOptions) -> Ranking:
-    """As `ask`, with the encoder for whichever version is live; asked again when that changed meanwhile."""
-    for tries_left in reversed(range(TRIES)):
-        model = store.model
+@dataclass(frozen=True, slots=True)
+class StoreEncoder:
+    """The encoder for whichever version of a store is live. It is looked for when a text needs it, not before."""
+
+    encoders: Encoders
+    store: Store
+
+    def encode_query(self, text: str) -> EncodedQuery:
+        model = self.store.model
         if model is None:
             raise StoreError("the store is empty: `sciret ingest` fills it")
-        encoder = encoders.for_model(model)
+        return self.encoders.for_model(model).encode_query(text)
+
+
+def ask_following(question: Question, encoders: Encoders, store: Store, options: SearchOptions) -> Ranking:
+    """As `ask`, by the model of the version that answers."""
+    return following(lambda: ask(question, StoreEncoder(encoders, store), store, options))
+
+
+def following(search: Callable[[], T]) -> T:
+    """Search again when another version went live between the encoding of a question and the answer."""
+    for _ in range(TRIES - 1):
         try:
-            return ask(question, encoder, store, options)
+            return search()
         except WrongModelError:
-            if not tries_left:
-                raise
-    raise AssertionError("not reached")
+            continue
+    return search()

@@ -8,6 +8,7 @@ from sciret import errors
 from sciret.errors import (
     BundleError,
     MissingExtraError,
+    PapersRefusedError,
     QueryError,
     RecordError,
     SciretError,
@@ -22,6 +23,7 @@ EXIT_CODES = {
     QueryError: 2,
     BundleError: 1,
     StoreError: 1,
+    PapersRefusedError: 1,
     WrongModelError: 1,
     RecordError: 1,
     MissingExtraError: 1,
@@ -30,7 +32,7 @@ EXIT_CODES = {
 
 def test_every_error_is_listed_here() -> None:
     """And is a SciretError, which is what the command line catches."""
-    defined = {each for each in vars(errors).values() if isinstance(each, type)}
+    defined = {each for each in vars(errors).values() if isinstance(each, type) and each.__module__ == errors.__name__}
     assert defined == set(EXIT_CODES)
     assert all(issubclass(each, SciretError) for each in defined)
 
@@ -46,7 +48,8 @@ def test_a_wrong_model_names_both_and_the_ways_out() -> None:
     assert isinstance(error, StoreError)
     assert str(error) == (
         "papers.db was filled by the model aaaaaaaaaaaa…, but this encoder is bbbbbbbbbbbb…. "
-        "Use the model it was filled by (--model), or ingest into a new store with this one."
+        "Use the model it was filled by (--model), or ingest into a new store with this one; on OpenSearch, "
+        "`sciret index migrate` gives the store another model."
     )
     assert (error.stored, error.given) == ("a" * 64, "b" * 64)
 
