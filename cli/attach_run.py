@@ -14,7 +14,13 @@ from sciret.cli.progress import counted_progress
 from sciret.cli.run_rejects import RunRejects, default_rejects
 from sciret.cli.stores import open_store
 from sciret.connector.address import Address
-from sciret.connector.attach import check_attachment, check_fields, check_sidecar, sidecar_address
+from sciret.connector.attach import (
+    check_attachment,
+    check_fields,
+    check_sidecar,
+    prepare_sidecar,
+    sidecar_address,
+)
 from sciret.connector.attachment import SEQ_NO, Attachment, load_attachment, save_attachment
 from sciret.connector.backoff import Patience
 from sciret.connector.client import Client, connect
@@ -56,6 +62,10 @@ def run_attach(wish: Wish, settings: Settings, rejects: str | None) -> Outcome:
         check_fields(source, existing, wish.fields)
         total = int(source.call("GET", f"/{source.path}/_count")["count"]) if attachment is wanted else None
         with followed(settings, in_place=wish.in_place) as follower:
+            if wish.in_place:
+                save_attachment(source, attachment)
+            else:
+                prepare_sidecar(follower.store.client, attachment)
             one = Pass(source, existing, attachment, Order.of(SEQ_NO, existing))
             return follower.run(one, rejects, total)
 

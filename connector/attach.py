@@ -7,13 +7,15 @@ from dataclasses import replace
 from itertools import islice
 
 from sciret.connector.address import Address, checked_alias
-from sciret.connector.attachment import Attachment, load_attachment
+from sciret.connector.attachment import Attachment, load_attachment, save_attachment
 from sciret.connector.client import Client
 from sciret.connector.existing import Existing
 from sciret.connector.field_map import FieldMap, value_at
 from sciret.connector.identity import find_identity
+from sciret.connector.indices import create_index, index_meta, index_name
 from sciret.connector.reader import IndexReader
 from sciret.errors import SettingsError, StoreError
+from sciret.mappings.options import IndexOptions
 
 SAMPLE = 100
 """Documents that are looked at for a field that the mapping does not know."""
@@ -59,6 +61,15 @@ def check_sidecar(client: Client, existing: Existing) -> Attachment | None:
             f"choose another place with --into"
         )
     return attachment
+
+
+def prepare_sidecar(client: Client, attachment: Attachment) -> None:
+    """An index that knows from its beginning what it follows: whoever is killed then can go on."""
+    if find_identity(client) is None:
+        alias, options = client.address.alias, IndexOptions()
+        meta = index_meta(options, model=None, dims=None)
+        create_index(client, index_name(alias, 1), options, meta, alias=alias)
+    save_attachment(client, attachment)
 
 
 def check_attachment(before: Attachment | None, wanted: Attachment, where: Address) -> Attachment:

@@ -33,6 +33,8 @@ from sciret.store import Channel
 
 OPTIONS = IndexOptions(sentences=False)
 """Nested sentences would multiply the documents that the index is made of; reranking does without them."""
+_FLAT = (3, 0)
+"""The first version whose k-NN plugin bears vectors without graphs in an index without index.knn (k-NN issue 2540)."""
 # As a whole: what `doc` would merge keeps the features that a new version of a paper does not have any more.
 _PUT = f"ctx._source.{OBJECT} = params.paper"
 _REMOVE = f"if (ctx._source.remove('{OBJECT}') == null) {{ ctx.op = 'none' }}"
@@ -60,6 +62,11 @@ def check_in_place(client: Client, existing: Existing) -> ExistingIndex:
     ours = index.meta.get("sciret") or {}
     if "schema" in ours:
         raise StoreError(f"{client.address} is a store of sciret already: search it with --store {client.address}")
+    if not index.knn and client.server.version < _FLAT:
+        raise StoreError(
+            f"{client.address} was made without index.knn, which cannot be changed, and vectors in such an index "
+            f"disturb OpenSearch {client.server.number}: its shards fail at the next change of the mapping; {sidecar}"
+        )
     if not index.keeps_whole_source:
         raise StoreError(
             f"{client.address}: its _source leaves fields out (includes or excludes in the mapping), which any update "

@@ -266,6 +266,16 @@ def test_an_index_that_an_update_would_harm_is_refused(library: Make, mapping: M
         check_in_place(client, inspect(client))
 
 
+def test_vectors_without_graphs_need_a_server_that_bears_them(library: Make) -> None:
+    """2.19 fails the shards of such an index whenever its mapping changes, whoever changes it."""
+    client = library()
+    client.server = replace(client.server, number="2.19.1")
+    with pytest.raises(StoreError, match=r"without index\.knn.*sidecar"):
+        check_in_place(client, inspect(client))
+    client.server = replace(client.server, number="3.0.0")
+    assert not check_in_place(client, inspect(client)).knn
+
+
 def test_routed_documents_are_refused(library: Make) -> None:
     """They are not found by their id alone."""
     client = library()
