@@ -74,21 +74,27 @@ class Sidecar:
         return int(self.store.stats()["papers"] or 0)
 
 
+@pytest.fixture(params=["opensearch"])
+def server(request: pytest.FixtureRequest) -> Server:
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
 @pytest.fixture
-def make(opensearch: Server, unique_name: Callable[..., str]) -> Iterator[Callable[..., Sidecar]]:
+def make(server: Server, unique_name: Callable[..., str]) -> Iterator[Callable[..., Sidecar]]:
     with ExitStack() as opened:
 
         def sidecar(by: str = SEQ_NO) -> Sidecar:
-            library = Library(opensearch.url, unique_name("library"))
+            library = Library(server.url, unique_name("library"))
             opened.callback(library.client.close)
             library.client.call("PUT", f"/{library.name}/_mapping", {"properties": {"withdrawn": {"type": "boolean"}}})
-            where = f"{opensearch.url}/{unique_name('sidecar')}"
+            where = f"{server.url}/{unique_name('sidecar')}"
             store = OpenSearchStore.open(where, create=True, options=IndexOptions(replicas=0, sentences=False))
             return Sidecar(library, opened.enter_context(store), by)
 
         yield sidecar
 
 
+@pytest.mark.parametrize("server", ["opensearch", "opensearch_2"], indirect=True)
 def test_a_first_pass_takes_everything_and_later_ones_what_changed(make: Callable[..., Sidecar]) -> None:
     """By title and abstract: another shelf is no other paper."""
     sidecar = make()
@@ -143,7 +149,7 @@ def test_documents_that_are_no_papers_are_refused_by_name(make: Callable[..., Si
 
 
 def test_an_id_of_several_indices_counts_once(
-    make: Callable[..., Sidecar], opensearch: Server, unique_name: Callable[..., str]
+    make: Callable[..., Sidecar], server: Server, unique_name: Callable[..., str]
 ) -> None:
     """An alias may have two documents of the same id; a store has one paper."""
     first, second = make(), make()
@@ -152,7 +158,7 @@ def test_an_id_of_several_indices_counts_once(
     alias = unique_name("both")
     actions = [{"add": {"index": each.library.name, "alias": alias}} for each in (first, second)]
     first.library.client.call("POST", "/_aliases", {"actions": actions})
-    with closing(connect(Address.parse(f"{opensearch.url}/{alias}"))) as client:
+    with closing(connect(Address.parse(f"{server.url}/{alias}"))) as client:
         existing = inspect(client)
         one = Pass(client, existing, Attachment("", FIELDS), Order.of(SEQ_NO, existing))
         found = list(one.papers())

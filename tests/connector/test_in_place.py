@@ -38,13 +38,18 @@ class Server(Protocol):
 Make = Callable[..., Client]
 
 
+@pytest.fixture(params=["opensearch"])
+def server(request: pytest.FixtureRequest) -> Server:
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
 @pytest.fixture
-def library(opensearch: Server, unique_name: Callable[..., str]) -> Iterator[Make]:
+def library(server: Server, unique_name: Callable[..., str]) -> Iterator[Make]:
     """An index of thirty documents, as another application would have made it."""
     with ExitStack() as opened:
 
         def make(*, knn: bool = False, **mapping: Any) -> Client:
-            client = connect(Address.parse(f"{opensearch.url}/{unique_name('library')}"))
+            client = connect(Address.parse(f"{server.url}/{unique_name('library')}"))
             opened.callback(client.close)
             settings = {"number_of_shards": 2, "number_of_replicas": 0, "index.knn": knn}
             properties = {"titel": {"type": "text"}, "shelf": {"type": "keyword"}, "pages": {"type": "integer"}}
@@ -101,7 +106,9 @@ def a_query(text: str = "moss carbon peat") -> EncodedQuery:
     return EncodedQuery(text, MODEL, vectors(rng, 1)[0], (text,), vectors(rng, 2))
 
 
-@pytest.mark.parametrize("knn", [False, True])
+@pytest.mark.parametrize(
+    ("server", "knn"), [("opensearch", False), ("opensearch", True), ("opensearch_2", True)], indirect=["server"]
+)
 def test_ranks_and_scores_are_those_of_a_store_of_our_own(
     library: Make, open_in_place: Callable[..., InPlaceStore], unique_name: Callable[..., str], knn: bool
 ) -> None:
