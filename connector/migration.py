@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from urllib.parse import quote
 
+from sciret.connector.attachment import load_attachment, save_attachment
 from sciret.connector.changes import Changes, count, surplus
 from sciret.connector.client import Client, connect
 from sciret.connector.credentials import Credentials
@@ -110,7 +111,11 @@ def begin(
             f"it was begun with, or remove it: sciret index delete next --store {client.address}"
         )
     address = replace(client.address, alias=client.address.alias + SUFFIXES["next"])
-    return Migration(client, connect(address, credentials), live, following)
+    built = connect(address, credentials)
+    attachment = load_attachment(client)
+    if attachment:  # from here on at the latest: what is followed meanwhile is caught up with like all other writes
+        save_attachment(built, attachment)
+    return Migration(client, built, live, following)
 
 
 def health(client: Client, index: str, wanted: str | None = None, seconds: int = 600) -> str:

@@ -52,6 +52,11 @@ class Library:
         for each in ids:
             self.client.call("DELETE", f"/{self.name}/_doc/{quote(each, safe='')}", params={"refresh": "true"})
 
+    def close(self) -> None:
+        """And remove it."""
+        self.client.call("DELETE", f"/{self.name}")
+        self.client.close()
+
     def ask(self, body: Mapping[str, Any]) -> Any:
         return self.client.call("POST", f"/{self.name}/_search", body)
 
