@@ -155,6 +155,4 @@ class Telling:
         if report.phase == self._phase and perf_counter() - self._last < EVERY:
             return
         self._phase, self._last = report.phase, perf_counter()
-        rate = report.copied / max(report.seconds, 1e-3)
-        counts = f"{report.copied:,} of {report.papers:,} papers, {rate:.1f} papers/s" if report.copied else ""
-        click.echo(f"sciret: {report.phase}{': ' if counts else ''}{counts}", file=sys.stderr)
+        click.echo(f"sciret: {report.phase}: {report.copied:,} of {report.papers:,} papers", file=sys.stderr)

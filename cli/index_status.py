@@ -96,11 +96,11 @@ def _print(figures: Figures) -> None:
 
     record = version_record(figures)
     layout = record["layout"]
-    shape = f"{layout['shards']} shards, {layout['replicas']} replicas"
-    vectors = f"{layout['engine']} m={layout['m']} ef_construction={layout['ef_construction']}"
-    kept = "" if layout["quantization"] == "none" else f", {layout['quantization']}"
+    shape = f"shards={layout['shards']} replicas={layout['replicas']}"
+    vectors = f"engine={layout['engine']} m={layout['m']} ef_construction={layout['ef_construction']}"
+    kept = "" if layout["quantization"] == "none" else f" quantization={layout['quantization']}"
     nested = "" if layout["sentences"] else ", without sentences"
-    print_pairs({**record, "layout": f"{shape}, {vectors}{kept}{nested}"})
+    print_pairs({**record, "layout": f"{shape} {vectors}{kept}{nested}"})
 
 
 def _time(milliseconds: int) -> str:
