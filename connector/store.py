@@ -244,7 +244,12 @@ class OpenSearchStore:
         for batch in _batches(_unique(ids), RECORDS if "vectors" in fields else queries.DEEPEST):
             wanted = {"ids": [document_id(paper_id) for paper_id in batch]}
             answer = self._client.call("POST", f"/{self._client.path}/_mget", wanted, params=options)
-            yield from (each["_source"] for each in answer["docs"] if each.get("found"))
+            for each in answer["docs"]:
+                if "error" in each:
+                    reason = each["error"].get("reason")
+                    raise StoreError(f"{self._client.address}: {reason}; see `sciret index status`")
+                if each["found"]:
+                    yield each["_source"]
 
     def _search(self, bodies: Sequence[queries.Body]) -> list[dict[str, Any]]:
         self._refuse_closed()
