@@ -15,17 +15,13 @@ def pool(logits: Tensor, positions: Tensor, how: Pooling) -> Tensor:
     """Vectors [B, N] of logits [B, L, N] over the positions [B, L] that count: max or sum of log(1 + relu(logit)).
 
     The logarithm is monotonic, so the maximum is taken before it: N logarithms instead of L·N, and all that the
-    backward pass needs is where the maximum was.
+    backward pass needs is where the maximum was. The logits are overwritten: they are the largest thing in a step, and
+    a copy of them would double it.
     """
-    hidden = logits.masked_fill(~positions[:, :, None], -torch.inf)
+    hidden = logits.masked_fill_(~positions[:, :, None], -torch.inf)
     if how == "max":
-        return saturate(hidden.max(dim=1).values.float())
-    return saturate(hidden).sum(dim=1, dtype=torch.float32)
-
-
-def saturate(logits: Tensor) -> Tensor:
-    """log(1 + relu(logit)); nothing where the position does not count (its logit is -inf)."""
-    return torch.log1p(torch.relu(logits))
+        return torch.log1p(torch.relu(hidden.max(dim=1).values.float()))
+    return torch.log1p(torch.relu_(hidden)).sum(dim=1, dtype=torch.float32)
 
 
 def prune(vectors: Tensor, mass: float) -> Tensor:

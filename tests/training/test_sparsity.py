@@ -25,7 +25,7 @@ def test_pooling_is_that_of_the_definition(how: str) -> None:
     """Also for a text of which no position counts: an empty vector, and a gradient that is a number."""
     logits = torch.randn(3, 5, 7, generator=torch.Generator().manual_seed(1)).requires_grad_()
     positions = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]]).bool()
-    pooled = pool(logits, positions, how)  # type: ignore[arg-type]
+    pooled = pool(logits * 1, positions, how)  # type: ignore[arg-type]
     torch.testing.assert_close(pooled, by_definition(logits.detach(), positions, how))
     pooled.sum().backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
