@@ -6,8 +6,8 @@
 Trained variants, each compared with the base (sum pooling for keyphrases, decoupled loss, all sources): max pooling for
 keyphrases, the unified loss, and the base without each source. Then, on the base without training it again: β, and
 pruning by mass (quality, postings, time to score). Every variant is a run folder of its own; the same command goes on
-where it stopped, and a variant that is finished is not trained again. With 8 papers of 128 tokens a second on a busy
-core, a variant of 2,000 steps of 16 triplets takes a few hours: --steps, --batch and --limit make it as short as wanted.
+where it stopped, and a variant that is finished is not trained again. --steps, --batch, --limit and --set (lengths)
+make it as short as wanted.
 """
 
 from __future__ import annotations
@@ -127,9 +127,8 @@ def print_masses(vectors: list[Vectors], collections: list[Collection], base: Ca
     pairs = list(zip(vectors, collections, strict=True))
     results = {mass: [evaluate(v, c, base.beta, mass) for v, c in pairs] for mass in MASSES}
     whole = results[1.0]
-    print(
-        "\n| mass kept | nDCG@10 (difference from all, p) | R@100 | features a paper | time of all |\n|---|---|---|---|---|"
-    )
+    print("\n| mass kept | nDCG@10 (difference from all, p) | R@100 | features a paper | time of all |")
+    print("|---|---|---|---|---|")
     for mass, each in results.items():
         features = np.mean([r.features for r in each])
         seconds = sum(r.seconds for r in each) / sum(r.seconds for r in whole)
