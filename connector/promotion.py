@@ -30,7 +30,12 @@ def go_live(client: Client, promoted: Version, retired: Version) -> None:
     found = client.call("GET", f"/{quote(promoted.index)}/_mapping")[promoted.index]["mappings"]["_meta"]
     meta = {**found, "sciret": {**found["sciret"], "live_since": {"after": retired.index, "reached": reached}}}
     put_meta(client, promoted.index, meta, Identity(promoted.index, meta).options, vectors=None)
-    swap(client, versions, versions.named(promoted.index))
+    try:
+        swap(client, versions, versions.named(promoted.index))
+    except StoreError:
+        live = read_versions(client).live
+        if live is None or live.index != promoted.index:  # otherwise it was done, and only the answer got lost
+            raise
 
 
 def roll_back(client: Client, to: str = "previous") -> Rollback:

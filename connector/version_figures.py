@@ -26,8 +26,13 @@ def read_figures(client: Client, versions: Versions) -> list[Figures]:
 
 
 def _figures(client: Client, version: Version) -> Figures:
-    name = quote(version.index)
-    health = str(client.call("GET", f"/_cluster/health/{name}", params={"filter_path": "status"})["status"])
-    size = client.call("GET", f"/{name}/_stats/store", params={"filter_path": "_all.total"})
-    papers = None if health == "red" else count(client, version.index)
-    return Figures(version, papers, int(size["_all"]["total"]["store"]["size_in_bytes"]), health)
+    color = health(client, version.index)
+    size = client.call("GET", f"/{quote(version.index)}/_stats/store", params={"filter_path": "_all.total"})
+    papers = None if color == "red" else count(client, version.index)
+    return Figures(version, papers, int(size["_all"]["total"]["store"]["size_in_bytes"]), color)
+
+
+def health(client: Client, index: str) -> str:
+    """`green`, `yellow` where copies are missing, `red` where part of the index is."""
+    path = f"/_cluster/health/{quote(index)}"
+    return str(client.call("GET", path, params={"filter_path": "status"})["status"])

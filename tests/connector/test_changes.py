@@ -58,7 +58,8 @@ def test_what_is_written_while_it_is_read_comes_next_time(client: Client, index:
     """So that a pass ends, however much is written."""
     ids = [f"p{number:02}" for number in range(12)]
     put(client, index, *ids)
-    feed, seen = Changes(client, index), []
+    feed = Changes(client, index)
+    seen: list[str] = []
     for page in feed:
         seen += page
         put(client, index, f"late-{len(seen):02}")

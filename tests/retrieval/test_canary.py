@@ -36,9 +36,9 @@ def fill(tmp_path: Path, encoder: Encoder) -> Iterator[Fill]:
 
 def test_equal_versions_agree_and_find_titles(fill: Fill, encoder: Encoder, papers: list[Paper]) -> None:
     some = papers[:14]
-    sides = [Side(fill(some), encoder) for _ in range(2)]
+    old, new = (Side(fill(some), encoder) for _ in range(2))
     titles = [Question(paper.id, paper.title) for paper in some]
-    report = compare(titles, *sides, SearchOptions(), titles=True)
+    report = compare(titles, old, new, SearchOptions(), titles=True)
     assert report.overlap == 1
     assert report.found == (1, 1)
     report.check(1.0, 0.0)
@@ -72,9 +72,9 @@ def test_the_worst_are_shown_first() -> None:
 
 
 def test_papers_can_be_canaries_without_an_encoder(fill: Fill, encoder: Encoder, papers: list[Paper]) -> None:
-    sides = [Side(fill(papers[:12]), _Nothing()) for _ in range(2)]
+    old, new = (Side(fill(papers[:12]), _Nothing()) for _ in range(2))
     questions = [Question(paper.id, like=paper.id) for paper in papers[:12]]
-    assert compare(questions, *sides, SearchOptions(), titles=False).overlap == 1
+    assert compare(questions, old, new, SearchOptions(), titles=False).overlap == 1
 
 
 def test_no_question_is_an_error(fill: Fill, encoder: Encoder, papers: list[Paper]) -> None:

@@ -106,7 +106,8 @@ class Searching:
     They share a store, as those of a web server do: what one of them notices must not mislead another.
     """
 
-    def __init__(self, address: Address, bundles: Sequence[str], threads: int = 3) -> None:
+    def __init__(self, address: Address, bundles: Sequence[str], like: str = "ex-001", threads: int = 3) -> None:
+        self._like = like
         self._store = OpenSearchStore.open(address)
         self._encoders = EncoderChoice(bundles, device="cpu", threads=1)
         self._over = Event()
@@ -116,7 +117,7 @@ class Searching:
         self._threads = [Thread(target=self._search, args=(number,)) for number in range(threads)]
 
     def _search(self, number: int) -> None:
-        question = Question("q", TEXTS[number % len(TEXTS)]) if number else Question("q", like="ex-001")
+        question = Question("q", TEXTS[number % len(TEXTS)]) if number else Question("q", like=self._like)
         while not self._over.is_set():
             try:
                 found = ask_following(question, self._encoders, self._store, SearchOptions(candidates=20))
@@ -355,3 +356,39 @@ def test_progress_is_told(client: Client, store: OpenSearchStore, start: Begin) 
 
     migrate(start(), take_over, nothing, tell)
     assert phases == ["copying", "catching up", "comparing", "swapping", "done"]
+
+
+def test_a_migration_outlasts_the_death_of_a_node(
+    opensearch_cluster: Any,
+    unique_name: Callable[[], str],
+    corpus: list[Paper],
+    bundles: tuple[str, str],
+    old_encoder: Encoder,
+    new_encoder: Encoder,
+) -> None:
+    """`kill -9` of the elected manager in the middle: it ends by itself, with every paper, and searches go on."""
+    nodes = ",".join(url.removeprefix("http://") for url in opensearch_cluster.urls)
+    address = Address.parse(f"http://{nodes}/{unique_name()}")
+    layout = IndexOptions(replicas=1)
+    papers = [replace(paper, id=f"{paper.id}-{copy}") for copy in range(4) for paper in corpus]
+    with OpenSearchStore.open(address, create=True, options=layout) as store:
+        ingest(papers, old_encoder, store, on_reject=_fail, on_progress=lambda _: None)
+        model = {"model": new_encoder.model, "model_name": "new", "dims": new_encoder.bundle.dims}
+        move = begin(connect(address), Credentials(), replace(layout, shards=2), **model)  # type: ignore[arg-type]
+        killed: list[str] = []
+
+        def kill(report: MigrationReport) -> None:
+            if report.copied and not killed:
+                killed.append(opensearch_cluster.manager())
+                opensearch_cluster.kill(killed[0])
+
+        searching = Searching(address, bundles, "ex-001-0")
+        try:
+            with searching.going_on():
+                report = migrate(move, encode_again(new_encoder), nothing, kill)
+        finally:
+            move.close()
+        assert killed
+        assert (report.papers, store.stats()["papers"]) == (len(papers), len(papers))
+        assert searching.errors == []
+        assert min(searching.sizes) == 10
