@@ -94,6 +94,15 @@ def load_backbone(source: str, kind: str | None = None) -> Backbone:
         return FittedEncoder(AutoModel.from_pretrained(source, dtype=torch.float32))
 
 
+def longest(network: PreTrainedModel) -> int | None:
+    """Tokens that a network has positions for. RoBERTa and its kin count them from the padding id + 1 on."""
+    positions = getattr(network.config, "max_position_embeddings", None)
+    for name, module in network.named_modules():
+        if positions and isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
+            return int(positions) - (0 if module.padding_idx is None else module.padding_idx + 1)
+    return positions
+
+
 def load_tokenizer(source: str) -> PreTrainedTokenizerFast:
     with explained(source), quiet():
         tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True)  # type: ignore[no-untyped-call]

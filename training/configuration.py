@@ -102,6 +102,8 @@ class CasperTraining(Training):
     """What `sciret train mine` wrote."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """Source to how often its triplets are seen in a pass; 1 where none is given, 0 leaves the source out."""
+    abstracts_only: tuple[str, ...] = ("titles",)
+    """Sources whose papers are read without their titles: a title as the query would only find itself."""
     negatives: int = 1
     contrast: str = "decoupled"
     query_flops: float = 0.05

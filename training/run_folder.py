@@ -27,6 +27,7 @@ from sciret.training.configuration import Training
 from sciret.training.journal import Journal
 
 RUN = "run.json"
+TRIPLETS = "triplets"
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 PATHS = ("model", "papers", "triplets", "keyphrases")
 """Fields that say where things lay; what they were is known by name and hash."""
@@ -60,11 +61,18 @@ class RunFolder:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / RUN).write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
-    def check_new(self) -> None:
-        if self.folder.is_file() or (self.folder.is_dir() and any(self.folder.iterdir())):
+    def clear(self) -> None:
+        """Make room for a new run. One that ended before its first checkpoint, such as for a fault in the data, has
+        nothing to lose; only its triplets are kept, since they are known by hash. Anything else in the folder stays."""
+        began = (self.folder / RUN).is_file() and not self.has_checkpoint and not self.model.exists()
+        if self.folder.is_file() or (self.folder.is_dir() and any(self.folder.iterdir()) and not began):
             raise SettingsError(
                 f"{self.folder} is there already; give a folder that is not, or go on with the run in it: --resume"
             )
+        self.journal.path.unlink(missing_ok=True)
+        for path in self.data.glob("*"):
+            if path.name != TRIPLETS:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def description(self, kind: str) -> dict[str, Any]:
         path = self.folder / RUN

@@ -11,7 +11,7 @@ import numpy as np
 
 from sciret.encoders.phrases import load_phrases
 from sciret.errors import SettingsError
-from sciret.training.backbone import FittedEncoder
+from sciret.training.backbone import FittedEncoder, longest
 from sciret.training.casper import Shape
 from sciret.training.casper_folder import (
     Checkpoint,
@@ -38,7 +38,7 @@ def begin(
     if resume:
         run.check_data(kind, hashes)
     else:
-        run.check_new()
+        run.clear()
         run.begin(kind, configuration, hashes, world)
 
 
@@ -53,8 +53,8 @@ def finish(run: RunFolder, kind: str, checkpoint: Checkpoint) -> None:
     aside.rename(run.model)
 
 
-def load_model(configuration: Training, shape: Shape) -> Checkpoint:
-    """A CASPER checkpoint as it is, or a language model with keyphrase rows put to it."""
+def load_model(configuration: Training, shape: Shape, length: int) -> Checkpoint:
+    """A CASPER checkpoint as it is, or a language model with keyphrase rows put to it, that reads `length` tokens."""
     given = tuple(load_phrases(Path(configuration.keyphrases))) if configuration.keyphrases else None
     if casper_folder(configuration.model):
         checkpoint = open_casper(configuration.model, shape, configuration.chunk)
@@ -67,6 +67,9 @@ def load_model(configuration: Training, shape: Shape) -> Checkpoint:
         raise SettingsError(f"{configuration.model} has no keyphrases; give a list of them with --keyphrases")
     else:
         checkpoint = start_casper(configuration.model, given, shape, configuration.keyphrase_bias, configuration.chunk)
+    room = longest(checkpoint.casper.backbone.network)
+    if room is not None and length > room:
+        raise SettingsError(f"{configuration.model} reads at most {room} tokens, not {length}; take shorter texts")
     if configuration.recompute:
         checkpoint.casper.backbone.network.gradient_checkpointing_enable(  # type: ignore[no-untyped-call]
             {"use_reentrant": False}

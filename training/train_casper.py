@@ -19,7 +19,7 @@ from sciret.training.losses import quadratic
 from sciret.training.prepared import Prepared, open_prepared, prepare
 from sciret.training.processes import Processes, joined
 from sciret.training.reading import Reader
-from sciret.training.run_folder import RunFolder, hashes_of
+from sciret.training.run_folder import TRIPLETS, RunFolder, hashes_of
 from sciret.training.schedule import Drawn, Schedule, draw, source_weights
 from sciret.training.setup import begin, finish, fit_if_headless, load_model
 from sciret.training.teachers import KINDS, CrossEncoder, DenseTeacher, GivenScores, Teacher, encode_for_teacher
@@ -47,6 +47,7 @@ class CasperTask:
         self._data, self._reader, self._configuration = data, reader, configuration
         self._processes, self._teacher = processes, teacher
         weights = source_weights(data, configuration.weights)
+        self._bare = np.array([name in configuration.abstracts_only for name in data.names])
         self._schedule = Schedule(data.rows("train"), data.sources, weights, configuration.seed)
         rows = data.rows("dev")
         rows = np.random.default_rng(configuration.seed).permutation(rows[weights[data.sources[rows]] > 0])
@@ -71,10 +72,13 @@ class CasperTask:
 
     def _read(self, drawn: Drawn) -> Batch:
         papers = np.concatenate([drawn.positives, drawn.negatives.ravel()])  # [B + B·N]
+        bare = self._bare[self._data.sources[drawn.rows]]  # [B]
+        bare = np.concatenate([bare, np.repeat(bare, drawn.negatives.shape[1])])  # [B + B·N]
+        texts = self._data.papers.take(papers)
         scores = self._teacher.scores(drawn) if self._teacher else drawn.scores
         return Batch(
             self._reader.queries([query for query, _ in self._data.queries.take(drawn.rows)]),
-            self._reader.papers(self._data.papers.take(papers)),
+            self._reader.papers([("", t[1]) if b and t[1] else t for t, b in zip(texts, bare, strict=True)]),
             torch.from_numpy(papers),
             torch.from_numpy(np.array(drawn.weights)),
             torch.from_numpy(scores),
@@ -87,11 +91,13 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
     with joined(configuration.device) as processes:
         if processes.leads:
             begin(run, KIND, configuration, hashes_of(configuration, configuration.triplets), processes.world, resume)
-            prepare(Path(configuration.triplets), [Path(p) for p in configuration.papers], run.data / "triplets")
+            prepare(Path(configuration.triplets), [Path(p) for p in configuration.papers], run.data / TRIPLETS)
         processes.wait()
-        data = open_prepared(run.data / "triplets")
+        data = open_prepared(run.data / TRIPLETS)
         torch.manual_seed(configuration.seed)
-        checkpoint = load_model(configuration, configuration.shape)
+        checkpoint = load_model(
+            configuration, configuration.shape, max(configuration.query_length, configuration.document_length)
+        )
         checkpoint.casper.to(processes.device)
         reader = Reader(checkpoint.tokenizer, configuration.query_length, configuration.document_length)
         if not run.has_checkpoint:

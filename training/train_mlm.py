@@ -114,7 +114,7 @@ def train_mlm(configuration: MaskedTraining, out: Path, resume: bool, on_line: O
         processes.wait()
         papers = Corpus(run.data, "papers")
         torch.manual_seed(configuration.seed)
-        checkpoint = load_model(configuration, Shape())
+        checkpoint = load_model(configuration, Shape(), configuration.length)
         checkpoint.casper.to(processes.device)
         if checkpoint.tokenizer.mask_token_id is None:
             raise SettingsError(f"{configuration.model}: its tokenizer has no mask token; give a masked language model")

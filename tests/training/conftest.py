@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from sciret.training.configuration import CasperTraining
+
+from .tiny_runs import PAPERS, QUERIES, TOPICS, TRIPLETS, Configure
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 TEXT = """
@@ -95,3 +100,32 @@ def write_jsonl(tmp_path: Path) -> WriteJsonl:
         return path
 
     return write
+
+
+@pytest.fixture
+def configure(checkpoints: Make, write_jsonl: WriteJsonl, tmp_path: Path) -> Configure:
+    """A configuration for eight triplets, with changes."""
+    singular = [word for word in TEXT.split() if not word.endswith("s")]  # plurals are the same keyphrase
+    papers, triplets = write_jsonl("papers.jsonl", PAPERS), write_jsonl("triplets.jsonl", TRIPLETS)
+    (tmp_path / "keyphrases.txt").write_text("\n".join(dict.fromkeys([*TOPICS, *QUERIES, *singular])), encoding="utf-8")
+    base = CasperTraining(
+        model=str(checkpoints("bert", hidden_dropout_prob=0.1)),
+        papers=(str(papers),),
+        triplets=str(triplets),
+        keyphrases=str(tmp_path / "keyphrases.txt"),
+        steps=6,
+        batch=4,
+        rate=3e-3,
+        warmup=2,
+        flops_steps=4,
+        query_flops=1e-3,
+        document_flops=1e-3,
+        log_every=1,
+        evaluate_every=2,
+        checkpoint_every=2,
+        query_length=12,
+        document_length=24,
+        active_keyphrases=16,
+        keyphrase_bias=0.0,
+    )
+    return lambda **changes: replace(base, **changes)

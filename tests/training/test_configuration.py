@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +91,15 @@ def test_the_rate_rises_and_falls() -> None:
     shares = [share_of_rate(step, 3, 7) for step in range(8)]
     assert shares == [0.25, 0.5, 0.75, 1.0, 0.75, 0.5, 0.25, 0.0]
     assert share_of_rate(0, 0, 10) == 1.0
+
+
+@pytest.mark.parametrize("kind", [CasperTraining, MaskedTraining])
+def test_every_field_stands_in_the_documentation(kind: type[CasperTraining] | type[MaskedTraining]) -> None:
+    """With its default, where it has one of its own."""
+    text = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    for field in fields(kind):
+        assert f"| `{field.name}` |" in text, field.name
+        if isinstance(field.default, int | float | str) and field.default != "":
+            row = text.partition(f"| `{field.name}` |")[2].partition("\n")[0]
+            shown = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
+            assert f"`{shown}`" in row, (field.name, shown)
