@@ -8,7 +8,7 @@ import click
 
 from sciret.cli.index_delete import delete
 from sciret.cli.index_migrate import migrate
-from sciret.cli.index_options import address_option, chosen_layout, layout_options
+from sciret.cli.index_options import address_option, chosen_layout, layout_options, warn_of_engine
 from sciret.cli.index_plan import plan
 from sciret.cli.index_rollback import rollback
 from sciret.cli.index_status import status
@@ -47,6 +47,7 @@ def create(store: str | None, **given: Any) -> None:
     from sciret.errors import StoreError
 
     layout = chosen_layout(given, IndexOptions())
+    warn_of_engine(layout)
     with open_cluster(load_settings({"store": store})) as client:
         versions = read_versions(client)
         if versions.live:

@@ -12,7 +12,7 @@ import click
 
 from sciret.cli.batch import read_file
 from sciret.cli.cluster import credentials_of, open_cluster
-from sciret.cli.index_options import chosen_layout
+from sciret.cli.index_options import chosen_layout, warn_of_engine
 from sciret.cli.output import warn
 from sciret.connector.client import Client
 from sciret.connector.migration import Migration, begin
@@ -69,6 +69,7 @@ def _begin(
             f"{live.index} has that model and layout already: give --model or an option of the layout that differs, "
             f"or --rebuild"
         )
+    warn_of_engine(layout)
     return begin(
         client,
         credentials_of(settings),

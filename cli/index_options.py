@@ -71,3 +71,14 @@ def chosen_layout(given: Mapping[str, Any], otherwise: IndexOptions) -> IndexOpt
     from dataclasses import replace
 
     return replace(otherwise, **{name: given[name] for name in NAMES if given[name] is not None})
+
+
+def warn_of_engine(layout: IndexOptions) -> None:
+    """A node without the libraries does not refuse: it ends."""
+    from sciret.cli.output import warn
+
+    if layout.engine == "faiss":
+        warn(
+            "faiss needs its native libraries on every node (the k-NN plugin of a full distribution has them): a node "
+            "without them ends at the first write"
+        )

@@ -88,7 +88,7 @@ class Migration:
         go_live(self._client, self.new_version, self.old_version)
 
     def sample(self, papers: int, seed: int = 0) -> list[str]:
-        """Ids of some papers of the old version, the same ones for the same papers."""
+        """Ids of some papers of the old version, the same ones as long as nothing is written."""
         chance = {"random_score": {"seed": seed, "field": "_seq_no"}}
         body = {"query": {"function_score": chance}, "size": papers, "_source": False, "docvalue_fields": ["id"]}
         answer = self._client.call("POST", f"/{quote(self.old_version.index)}/_search", body)

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, NoReturn, Protocol
 
+from sciret.encoded import EncodedPaper
 from sciret.errors import RecordError, StoreError
 from sciret.paper import Paper
 from sciret.retrieval.ingest import IngestReport, PaperEncoder, ingest
+from sciret.retrieval.readahead import ReadAhead
 from sciret.store import Store
 
 BATCH = 256
@@ -149,14 +151,21 @@ def changed_papers(move: Move) -> Iterator[list[str]]:
 
 
 def take_over(move: Move, on_batch: Callable[[int], None]) -> int:
-    """Copy papers with their vectors: for the same model in another layout."""
+    """Copy papers with their vectors: for the same model in another layout. Reading runs ahead of writing."""
     copied = 0
-    for ids in changed_papers(move):
-        papers = list(move.old.get(ids).values())  # some may be gone since
-        written = move.new.write(papers) if papers else 0
-        copied += written
-        on_batch(written)
+    with ReadAhead(_encoded(move), ahead=2) as batches:
+        for papers in batches:
+            written = move.new.write(papers)
+            copied += written
+            on_batch(written)
     return copied
+
+
+def _encoded(move: Move) -> Iterator[list[EncodedPaper]]:
+    for ids in changed_papers(move):
+        papers = list(move.old.get(ids).values())
+        if papers:  # those that are gone since are not missed
+            yield papers
 
 
 def encode_again(encoder: PaperEncoder) -> Copy:

@@ -26,7 +26,7 @@ QUERY = ("search", "sleep and memory", "--json")
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("bundles")
-    return tiny_bundle(folder / "old", seed=1), tiny_bundle(folder / "new", seed=2)
+    return tiny_bundle(folder / "old", seed=1, dims=64), tiny_bundle(folder / "new", seed=2, dims=64)
 
 
 @pytest.fixture
