@@ -1,8 +1,12 @@
-"""A short run that also writes the gradients of every step: in a test's own process, or as one of several."""
+"""A short run that also writes the gradients of every step: in a test's own process, or in several of its own.
+
+python recorded_run.py PROCESSES MODEL FOLDER OUT BATCH
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -55,4 +59,19 @@ def main(model: str, folder: str, out: str, batch: int) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    # Forked after the imports, which take most of the time, and before anything was computed, when it is safe.
+    started = []
+    for rank in range(int(sys.argv[1])):
+        started.append(os.fork())
+        if started[-1] == 0:
+            os.environ |= {"WORLD_SIZE": sys.argv[1], "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            main(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+            sys.stdout.flush()
+            os._exit(0)
+    for _ in range(len(started)):
+        done, status = os.wait()
+        started.remove(done)
+        if status:  # the others would wait for it
+            for other in started:
+                os.kill(other, signal.SIGKILL)
+            sys.exit(1)

@@ -45,20 +45,13 @@ def folder(tmp_path: Path, write_jsonl: WriteJsonl) -> Path:
     return tmp_path
 
 
-def run(world: int, model: Path, folder: Path, out: Path, batch: int) -> None:
+def run(world: int, *arguments: object) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(world)}
-    script = str(Path(__file__).with_name("recorded_run.py"))
-    command = [sys.executable, script, *map(str, (model, folder, out, batch))]
-    started = [
-        subprocess.Popen(command, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}, stderr=subprocess.PIPE)
-        for rank in range(world)
-    ]
-    for each in started:
-        _, errors = each.communicate(timeout=600)
-        assert each.returncode == 0, errors.decode()
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    command = [sys.executable, str(Path(__file__).with_name("recorded_run.py")), str(world), *map(str, arguments)]
+    done = subprocess.run(command, env={**os.environ, **place}, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_two_processes_give_the_gradients_of_one_with_the_whole_batch(checkpoints: Make, folder: Path) -> None:
