@@ -56,6 +56,9 @@ def run_migration(settings: Settings, given: Mapping[str, Any]) -> Outcome:
         move = _begin(client, settings, live, bundle if again else None, given)
         try:
             return _run(move, settings, bundle, given, again=again)
+        except KeyboardInterrupt:
+            warn("nothing was swapped; the same command continues, `sciret index delete next` gives it up")
+            raise
         finally:
             move.close()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -21,6 +22,7 @@ from sciret.connector.indices import IndexOptions
 from sciret.connector.migration import Migration, begin
 from sciret.connector.store import OpenSearchStore
 from sciret.connector.versions import read_versions, refuse_writes
+from sciret.encoded import EncodedPaper
 from sciret.encoders.choice import EncoderChoice
 from sciret.encoders.encoder import Encoder
 from sciret.errors import RecordError, StoreError, WrongModelError
@@ -325,6 +327,29 @@ def test_a_migration_that_was_killed_while_it_held_writes_lets_them_go_when_cont
     refuse_writes(client, live.index)
     start()
     assert store.delete(["ex-001"]) == 1
+
+
+class Interrupted:
+    """An encoder during which somebody presses Ctrl-C."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.model, self._encoder = encoder.model, encoder
+
+    def encode_papers(self, papers: Iterable[Paper]) -> Iterator[EncodedPaper]:
+        yield from islice(self._encoder.encode_papers(papers), 30)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_it_without_a_swap(
+    client: Client, store: OpenSearchStore, start: Begin, corpus: list[Paper], new_encoder: Encoder
+) -> None:
+    """What was encoded until then is kept for the next try."""
+    with pytest.raises(KeyboardInterrupt):
+        migrate(start(LAYOUT, new_encoder), encode_again(Interrupted(new_encoder)), nothing)
+    live = read_versions(client).live
+    assert live is not None
+    assert (live.number, live.read_only) == (1, False)
+    assert migrate(start(LAYOUT, new_encoder), encode_again(new_encoder), nothing).copied == len(corpus) - 30
 
 
 def test_only_one_of_two_migrations_swaps(client: Client, store: OpenSearchStore, start: Begin) -> None:
