@@ -169,14 +169,15 @@ def test_interruption_ends_cleanly_and_a_second_run_continues(tmp_path: Path, sc
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdin is not None
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         process.stdin.write(lines)
         process.stdin.flush()
         wait_for(tmp_path / "sciret.rejects.jsonl.part")  # now the ingest is under way, and waits for more
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-        stdout, stderr = process.communicate()
-    assert process.returncode == 130
+        assert process.wait(timeout=120) == 130  # while stdin is still open
+        stdout, stderr = process.stdout.read(), process.stderr.read()
     assert "run the same command again to continue" in stderr
     assert json.loads(stdout)["interrupted"] is True
     assert len((tmp_path / "sciret.rejects.jsonl").read_text().splitlines()) == BATCH
