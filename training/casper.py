@@ -109,18 +109,19 @@ def start_rows(casper: Casper, keyphrases: Sequence[str], tokenizer: Tokenizer, 
 
 
 @torch.no_grad()
-def calm_rows(casper: Casper, ids: Tensor, mask: Tensor, active: int) -> float:
-    """Lower all keyphrases' biases until texts [B, L] have `active` of them on average; by how much it was.
+def level_rows(casper: Casper, ids: Tensor, mask: Tensor, active: int) -> float:
+    """Shift all keyphrases' biases until texts [B, L] have `active` of them on average; by how much it was.
 
-    How large logits are is a matter of the backbone, so no fixed bias does for all of them. Biases are never raised.
+    How large logits are is a matter of the backbone, so no fixed bias does for all of them. With too many the sums
+    explode; with too few most keyphrases are never active, so they have no gradient and never will be.
     """
+    if active >= len(casper.keyphrases.bias):
+        return 0.0
     states, positions = casper.backbone(ids, mask), mask.bool() & ~torch.isin(ids, casper.special)
     highest = torch.stack(
         [casper.keyphrases(each)[at].max(dim=0).values for each, at in zip(states, positions, strict=True) if at.any()]
     )  # [B, K]
-    if active >= len(casper.keyphrases.bias):
-        return 0.0
     ordered = highest.flatten().sort(descending=True).values
-    excess = max(0.0, float(ordered[active * len(highest) - 1 :][:2].mean()))  # between the last wanted and the next
-    casper.keyphrases.bias.sub_(excess)
-    return excess
+    shift = -float(ordered[active * len(highest) - 1 :][:2].mean())  # between the last wanted and the next
+    casper.keyphrases.bias.add_(shift)
+    return shift

@@ -99,6 +99,8 @@ def start_casper(source: str, keyphrases: Sequence[str], shape: Shape, bias: flo
     casper = Casper(backbone, len(keyphrases), tokenizer.all_special_ids, shape, chunk)
     start_rows(casper, keyphrases, plain(tokenizer), bias)
     provenance = {"backbone": Path(source).resolve().name if Path(source).exists() else source}
+    if revision := getattr(backbone.network.config, "_commit_hash", None):
+        provenance["revision"] = revision
     return Checkpoint(casper, tokenizer, tuple(keyphrases), provenance, fresh=True)
 
 

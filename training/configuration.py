@@ -116,7 +116,7 @@ class CasperTraining(Training):
     teacher: str = "triplets"
     """Where a teacher's scores come from: `triplets`, `bundle:NAME` (dense), `cross-encoder:NAME`."""
     active_keyphrases: int = 64
-    """Biases of keyphrases that no contrastive training has seen are lowered until a query has so many."""
+    """Biases of keyphrases that no contrastive training has seen are shifted until a query has so many."""
     beta: float = 0.25
     token_pooling: str = "max"  # noqa: S105 (no password)
     keyphrase_pooling: str = "sum"

@@ -11,7 +11,7 @@ import torch
 
 from sciret.encoders.encoder import Encoder
 from sciret.errors import SettingsError
-from sciret.training.casper import calm_rows
+from sciret.training.casper import level_rows
 from sciret.training.casper_folder import Checkpoint
 from sciret.training.configuration import CasperTraining
 from sciret.training.contrastive import Batch, ContrastiveStep
@@ -27,7 +27,7 @@ from sciret.training.trainer import Outcome, Trainer
 
 KIND = "casper"
 SAMPLE = 64
-"""Queries that biases are lowered on."""
+"""Queries that biases are chosen by."""
 OnLine = Callable[[dict[str, Any]], None]
 
 
@@ -102,7 +102,7 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
         reader = Reader(checkpoint.tokenizer, configuration.query_length, configuration.document_length)
         if not run.has_checkpoint:
             fit_if_headless(checkpoint, data.papers, reader, configuration.seed)
-            calm(checkpoint, data, reader, configuration)
+            level(checkpoint, data, reader, configuration)
         teacher = open_teacher(configuration, data, run, processes)
         step = ContrastiveStep(checkpoint.casper, configuration.objective)
         task = CasperTask(step, data, reader, configuration, processes, teacher)
@@ -114,14 +114,13 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
     return outcome
 
 
-def calm(checkpoint: Checkpoint, data: Prepared, reader: Reader, configuration: CasperTraining) -> None:
-    """Make keyphrases rare that were never trained to be. Measured on queries, because they are short: a keyphrase that
-    is never active in them has no gradient, and never will be."""
+def level(checkpoint: Checkpoint, data: Prepared, reader: Reader, configuration: CasperTraining) -> None:
+    """Make keyphrases as rare as asked for, unless they were trained to be. Measured on queries, the shorter side."""
     if checkpoint.provenance.get("kind") != KIND:
         casper = checkpoint.casper.eval()
         rows = np.random.default_rng(configuration.seed).permutation(data.rows("train"))[:SAMPLE]
         sample = reader.queries([query for query, _ in data.queries.take(rows)]).to(casper.special.device)
-        calm_rows(casper, sample.ids, sample.mask, configuration.active_keyphrases)
+        level_rows(casper, sample.ids, sample.mask, configuration.active_keyphrases)
 
 
 def open_teacher(configuration: CasperTraining, data: Prepared, run: RunFolder, processes: Processes) -> Teacher | None:

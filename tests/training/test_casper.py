@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from sciret.errors import SettingsError
 from sciret.training.backbone import FittedEncoder, MaskedLanguageModel, plain
-from sciret.training.casper import Casper, Encoded, Shape, calm_rows
+from sciret.training.casper import Casper, Encoded, Shape, level_rows
 from sciret.training.casper_folder import Checkpoint, open_casper, save_casper, start_casper
 from sciret.training.fitting import fit_head
 from sciret.training.sparsity import POOLINGS, pool
@@ -111,9 +111,10 @@ def test_papers_are_pruned_and_queries_limited(checkpoints: Make) -> None:
     assert ((torch.cat(list(queries), dim=1) > 0).sum(dim=1) == 3).all()
 
 
-def test_calming_lowers_biases_until_few_keyphrases_are_active(checkpoints: Make) -> None:
-    """And never raises them: a second time there is nothing to do."""
-    checkpoint = start_casper(str(checkpoints("bert")), PHRASES, SHAPE, bias=3.0)
+@pytest.mark.parametrize("bias", [3.0, -3.0])
+def test_biases_are_levelled_until_as_many_keyphrases_are_active_as_wanted(checkpoints: Make, bias: float) -> None:
+    """From above and from below; a second time there is nothing to do, nor where there are no more than wanted."""
+    checkpoint = start_casper(str(checkpoints("bert")), PHRASES, SHAPE, bias)
     checkpoint.casper.eval()
     ids, mask = batch(checkpoint)
 
@@ -121,11 +122,11 @@ def test_calming_lowers_biases_until_few_keyphrases_are_active(checkpoints: Make
         with torch.no_grad():
             return float((checkpoint.casper(ids, mask).keyphrases > 0).sum() / len(ids))
 
-    assert active() == len(PHRASES)
-    assert calm_rows(checkpoint.casper, ids, mask, active=2) > 0
+    assert active() == (len(PHRASES) if bias > 0 else 0)
+    assert level_rows(checkpoint.casper, ids, mask, active=2) * bias < 0
     assert active() == 2
-    assert calm_rows(checkpoint.casper, ids, mask, active=2) == pytest.approx(0, abs=1e-5)
-    assert calm_rows(checkpoint.casper, ids, mask, active=9) == 0
+    assert level_rows(checkpoint.casper, ids, mask, active=2) == pytest.approx(0, abs=1e-5)
+    assert level_rows(checkpoint.casper, ids, mask, active=9) == 0
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
