@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ def clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("SCIRET_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def interruptible() -> Sequence[str]:
+    """How to start `sciret` so that Ctrl-C reaches it: a shell's background jobs ignore it, and so do their children."""
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    return sys.executable, "-c", f"{listen}; from sciret.cli.main import main; main()"
 
 
 @pytest.fixture(scope="session")

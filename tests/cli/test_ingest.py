@@ -6,9 +6,8 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +158,13 @@ def test_formats_are_those_of_the_readers() -> None:
     assert tuple(option.type.choices) == FORMATS == tuple(reader.FORMATS)
 
 
-def test_interruption_ends_cleanly_and_a_second_run_continues(tmp_path: Path, sciret: Sciret) -> None:
+def test_interruption_ends_cleanly_and_a_second_run_continues(
+    tmp_path: Path, sciret: Sciret, interruptible: Sequence[str]
+) -> None:
     """Ctrl-C: exit code 130, and the message says how to go on; what was refused so far is kept."""
     lines = "".join(json.dumps({**BAD, "id": str(n)}) + "\n" for n in range(BATCH))
     with subprocess.Popen(
-        [sys.executable, "-m", "sciret.cli.main", "ingest", "-", "--json"],
+        [*interruptible, "ingest", "-", "--json"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

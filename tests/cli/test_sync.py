@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import pytest
@@ -115,9 +114,9 @@ def test_a_migration_takes_along_what_is_followed(attached: Attached, sciret: Sc
     assert attached.title("d6") == "Renamed 6"
 
 
-def test_pass_after_pass_until_it_is_told_to_stop(attached: Attached) -> None:
+def test_pass_after_pass_until_it_is_told_to_stop(attached: Attached, interruptible: Sequence[str]) -> None:
     """A change comes through within a pass, and Ctrl-C ends it."""
-    command = [sys.executable, "-m", "sciret.cli.main", "sync", "--into", attached.store, "--every", "1s", "--json"]
+    command = [*interruptible, "sync", "--into", attached.store, "--every", "1s", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             said: list[str] = []
