@@ -31,7 +31,7 @@ def clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def interruptible() -> Sequence[str]:
-    """How to start `sciret` so that Ctrl-C reaches it: a shell's background jobs ignore it, and so do their children."""
+    """Starts `sciret` so that Ctrl-C reaches it: background jobs of a shell ignore it, and so do their children."""
     listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     return sys.executable, "-c", f"{listen}; from sciret.cli.main import main; main()"
 
