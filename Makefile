@@ -34,7 +34,7 @@ test: .venv/everything ## install, then every check
 	$(BIN)/pytest
 
 bench: .venv/everything ## ratios against peers, in one run
-	for name in encoder transport ingest store search start records bulk; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in encoder transport ingest store search start records bulk rescoring; do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 quality: .venv/everything ## retrieval figures on the development sets in $(DATA)
 	$(BIN)/python benchmarks/quality.py --data $(DATA)
