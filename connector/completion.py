@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from sciret.connector.documents import RECORD_FIELDS, to_paper, unpack_vectors
 from sciret.connector.statistics import Words
-from sciret.encoded import EncodedQuery, Vector
-from sciret.encoders.halves import FP16, best_cosines, to_vectors
+from sciret.encoded import EncodedQuery
+from sciret.encoders.halves import given_cosines, matrices
 from sciret.encoders.lexical import Floats, bm25, rounded, tfidf
 from sciret.store import Completed, Sparse
 
@@ -46,13 +45,14 @@ def complete(
     """A side that the query or a paper has no vector for is 0."""
     papers = [Candidate.of(source) for source in sources]
     cells = contributions(sources, words, sparse) if words and sparse else np.zeros((len(papers), 0))
+    dims = max((paper.dims for paper in papers), default=0)
     return Completed(
         ids=tuple(source["id"] for source in sources),
-        dense=_dense(papers, query.dense),
+        dense=given_cosines([paper.dense for paper in papers], query.dense),
         sparse=cells.sum(axis=1).astype(np.float32),
         terms=words.terms if words else (),
         contributions=cells.astype(np.float32),
-        sentence_vectors=_sentence_vectors(papers) if sentences else (),
+        sentence_vectors=matrices([paper.sentences for paper in papers], dims) if sentences else (),
         load=lambda i: to_paper(papers[i].source),
     )
 
@@ -81,22 +81,3 @@ def _counts(sources: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> Float
         for term in columns.keys() & set(words):  # few, where counting all words would take most of the completion
             counts[row, columns[term]] = words.count(term)
     return counts  # [n, t]
-
-
-def _dense(papers: Sequence[Candidate], query: Vector | None) -> Vector:
-    cosines = np.zeros(len(papers), np.float32)
-    if query is not None:
-        given = [i for i, paper in enumerate(papers) if paper.dense is not None]
-        cosines[given] = best_cosines([blob for paper in papers if (blob := paper.dense) is not None], query[None])
-    return cosines  # [n]
-
-
-def _sentence_vectors(papers: Sequence[Candidate]) -> tuple[Vector, ...]:
-    """Decoded all at once, then cut: a call a paper would take longer than the decoding."""
-    dims = max((paper.dims for paper in papers), default=0)
-    if not dims:
-        return tuple(np.empty((0, 0), np.float32) for _ in papers)
-    blobs = [paper.sentences or b"" for paper in papers]
-    matrix = to_vectors(b"".join(blobs), dims)  # [sum of S_i, d]
-    ends = accumulate((len(blob) // (FP16.itemsize * dims) for blob in blobs), initial=0)
-    return tuple(matrix[start:end] for start, end in pairwise(ends))  # n of [S_i, d]

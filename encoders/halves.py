@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -52,3 +53,22 @@ def best_cosines(blobs: Sequence[bytes], queries: Vector) -> npt.NDArray[np.floa
     cosines = np.max([(rows * query).sum(axis=1) for query in queries], axis=0)  # [rows]
     counts = row_counts(blobs, queries.shape[1])
     return np.maximum.reduceat(cosines, np.cumsum(counts) - counts)  # [papers]
+
+
+def given_cosines(blobs: Sequence[bytes | None], query: Vector | None) -> Vector:
+    """Cosine between each paper's one stored row and the query [d]; 0 where the query or the paper has no vector."""
+    cosines = np.zeros(len(blobs), np.float32)
+    if query is not None:
+        given = [i for i, blob in enumerate(blobs) if blob is not None]
+        cosines[given] = best_cosines([blob for blob in blobs if blob is not None], query[None])
+    return cosines  # [n]
+
+
+def matrices(blobs: Sequence[bytes | None], dims: int) -> tuple[Vector, ...]:
+    """Each paper's rows, none where it has no vectors. Decoded all at once, then cut: a call a paper takes longer."""
+    if not dims:
+        return tuple(np.empty((0, 0), np.float32) for _ in blobs)
+    filled = [blob or b"" for blob in blobs]
+    whole = to_vectors(b"".join(filled), dims)  # [sum of S_i, d]
+    ends = accumulate(row_counts(filled, dims).tolist(), initial=0)
+    return tuple(whole[start:end] for start, end in pairwise(ends))  # n of [S_i, d]
