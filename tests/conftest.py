@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from sciret.connector.local_node import Login, fetch
+from sciret.connector.local_node import fetch
 from sciret.connector.local_server import LocalServer, throwaway_server
 
-_answering: dict[str, Login | None] = {}
-"""Address of every server of this run, for cleaning up."""
+_started: list[LocalServer | ExistingServer] = []
+"""Every server of this run, for cleaning up."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class ExistingServer:
 
 def _serve(version: str, **options: Any) -> Iterator[LocalServer]:
     with throwaway_server(version, **options) as server:
-        _answering[server.url] = server.nodes[0].login
+        _started.append(server)
         yield server
-        del _answering[server.url]
+        _started.remove(server)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def opensearch() -> Iterator[LocalServer | ExistingServer]:
     """OpenSearch 3.6.0 with k-NN and neural-search, one node: `.url`."""
     existing = os.environ.get("SCIRET_TEST_OPENSEARCH_URL", "").rstrip("/")
     if existing:
-        _answering[existing] = None
+        _started.append(ExistingServer(existing))
         yield ExistingServer(existing)
     else:
         yield from _serve("3.6.0", heap="384m")
@@ -80,7 +80,11 @@ def unique_name() -> Iterator[Callable[[], str]]:
         return made[-1]
 
     yield make
-    for url, login in _answering.items():
+    for server in _started:
+        login = None
+        if isinstance(server, LocalServer):
+            server.revive()  # the test may have killed the node that is asked
+            login = server.nodes[0].login
         for name in made:
-            fetch(url, f"/{name}*", login, "DELETE")
-            fetch(url, f"/_index_template/sciret-{name}*", login, "DELETE")
+            fetch(server.url, f"/{name}*", login, "DELETE")
+            fetch(server.url, f"/_index_template/sciret-{name}*", login, "DELETE")
