@@ -47,6 +47,8 @@ class EncodedQuery:
     sentence_vectors: Vector | None = None  # [S, d]
     tokens: Mapping[str, float] = field(default_factory=dict)
     keyphrases: Mapping[str, float] = field(default_factory=dict)
+    beta: float = 0.25
+    """What a keyphrase counts beside a token in the learned sparse score."""
     like: str | None = None
     """Id of the paper that is the query; it is never its own hit unless it is asked for as a candidate."""
     chosen: tuple[int, ...] = ()
