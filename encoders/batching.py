@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
 from sciret.encoders.bundle import Precision
 from sciret.encoders.text import Ints, ModelInput
@@ -34,6 +35,8 @@ class Plan:
 # each paper is a batch of its own, which on CPUs is about as fast. In fp32 neighbours make a difference in the last
 # bits only, and a GPU needs batches.
 PLANS: dict[Precision, Plan] = {"int8": Plan(window=1, tokens=1), "fp32": Plan(window=128, tokens=4096)}
+SPARSE_PLANS: dict[Precision, Plan] = {**PLANS, "fp32": Plan(window=128, tokens=512)}
+"""A graph with a sparse head has a number for every feature at every token: half a gigabyte for 4,096 of them."""
 
 
 def batches(items: Iterable[Item], plan: Plan) -> Iterator[Sequence[Item]]:
@@ -60,3 +63,18 @@ def padded(inputs: Sequence[ModelInput]) -> dict[str, Ints]:
         mask[row, : len(one.ids)] = 1
         spans[row, : len(one.spans)] = one.spans
     return {"input_ids": ids, "attention_mask": mask, "spans": spans}
+
+
+def content(inputs: Sequence[ModelInput], weighs: npt.NDArray[np.bool_]) -> Ints:
+    """One more input of graphs that give sparse vectors: positions [B, P] of what weighs, padded with -1, P >= 1."""
+    found = [one.content(weighs) for one in inputs]
+    positions = no_content(len(inputs), max(1, *map(len, found)))
+    for row, each in zip(positions, found, strict=True):
+        row[: len(each)] = each
+    return positions
+
+
+def no_content(count: int, places: int = 1) -> Ints:
+    """For texts whose sparse vectors are of no interest: a graph computes all its outputs, but then from next to
+    nothing."""
+    return np.full((count, places), -1, dtype=np.int64)

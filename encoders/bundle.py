@@ -6,19 +6,52 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from sciret.encoders.learned import BETA, MASS, MOST
 from sciret.errors import BundleError
 
 FORMAT = 1
 SHIPPED = Path(__file__).parent / "bundles"
 TOKENIZER = "tokenizer.json"
 KEYPHRASES = "keyphrases.txt"
+FEATURES = "features.npz"
 ROLES = "roles.npz"
 GRAPHS: Mapping[str, str] = {"fp32": "model.onnx", "int8": "model.int8.onnx"}
 
 Precision = Literal["fp32", "int8"]
+Output = Literal["dense", "sentences", "tokens", "keyphrases"]
+OUTPUTS: tuple[Output, ...] = get_args(Output)
+QueryPart = Literal["weighted", "encoded"]
+
+_VECTORS = {"dense", "sentences"}
+_SPARSE = ({"tokens"}, {"tokens", "keyphrases"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """How the weights that a graph gives become the sparse vectors of papers and queries."""
+
+    beta: float = BETA
+    """What a keyphrase counts beside a wordpiece."""
+    mass: float = MASS
+    """Share of a vector's sum that pruning keeps."""
+    query_features: int = MOST
+    query_tokens: QueryPart = "encoded"
+    """`encoded`: the graph reads the query. `weighted`: its words have fixed weights, and no graph has to run."""
+    query_keyphrases: QueryPart = "encoded"
+
+    def __post_init__(self) -> None:
+        numbers = isinstance(self.beta, (int, float)) and isinstance(self.mass, (int, float))
+        if not numbers or not 0 <= self.beta < inf or not 0 < self.mass <= 1:
+            raise ValueError(f"beta {self.beta!r} is a number from 0 on, mass {self.mass!r} one above 0 and at most 1")
+        if not isinstance(self.query_features, int) or self.query_features < 1:
+            raise ValueError(f"query_features {self.query_features!r} is a whole number above 0")
+        for part in (self.query_tokens, self.query_keyphrases):
+            if part not in get_args(QueryPart):
+                raise ValueError(f"a query's parts are {' or '.join(get_args(QueryPart))}, not {part!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +61,14 @@ class Bundle:
     folder: Path
     name: str
     outputs: tuple[str, ...]
-    """Any of dense, sentences, tokens, keyphrases: the names of the graph's outputs."""
+    """Names of the graph's outputs: dense and sentences, tokens and keyphrases, or all four."""
     dims: int
+    """Length of a vector; 0 where the graph gives none."""
     max_length: int
     files: Mapping[str, str]
     """File name to sha256, for every file of the bundle but `bundle.json` and the model card."""
     fingerprint: str
-    """sha256 over graphs, tokenizer and vocabulary: what the vectors depend on (the role classifier is not)."""
+    """sha256 over graphs, tokenizer, vocabulary and its weights: what vectors depend on (not the role classifier)."""
     query_prefix: str = ""
     paper_prefix: str = ""
     similarity: str = "cosine"
@@ -42,11 +76,17 @@ class Bundle:
     parity: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     licence: str = ""
+    sparse: Sparse | None = None
+    """Where the graph gives tokens."""
     format: int = FORMAT
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
         return tuple(p for p in ("fp32", "int8") if GRAPHS[p] in self.files)
+
+    @property
+    def has_vectors(self) -> bool:
+        return "dense" in self.outputs
 
     def path(self, name: str) -> Path:
         return self.folder / name
@@ -68,11 +108,31 @@ def load_bundle(name: str) -> Bundle:
                 f"{description}: bundle format {content.get('format')!r}, this sciret reads {FORMAT}; "
                 f"upgrade sciret or export the model again"
             )
+        if content.get("sparse") is not None:
+            content["sparse"] = Sparse(**content["sparse"])
         bundle = Bundle(folder=folder, **{**content, "outputs": tuple(content["outputs"])})
+        _check_outputs(bundle)
     except (ValueError, TypeError, KeyError) as error:
         raise BundleError(f"{description}: not a bundle description ({error}); export the model again") from error
     verify(bundle)
     return bundle
+
+
+def _check_outputs(bundle: Bundle) -> None:
+    """Refuse a description that contradicts itself, before a graph is loaded."""
+    given = set(bundle.outputs)
+    sparse = given - _VECTORS
+    if given & _VECTORS not in (set(), _VECTORS) or sparse not in (set(), *_SPARSE) or not given:
+        raise ValueError(
+            f"outputs {', '.join(bundle.outputs) or 'none'}: dense and sentences come together, "
+            f"and keyphrases with tokens"
+        )
+    needed = {FEATURES} if sparse else set()
+    needed |= {KEYPHRASES} if "keyphrases" in sparse else set()
+    if (bundle.sparse is not None) != bool(sparse):
+        raise ValueError("the section sparse belongs to a bundle that gives tokens, and only to one")
+    if missing := needed - set(bundle.files):
+        raise ValueError(f"it gives {', '.join(sorted(sparse))}, but lists no {', '.join(sorted(missing))}")
 
 
 def shipped() -> Sequence[str]:
@@ -95,13 +155,16 @@ def verify(bundle: Bundle) -> None:
 def write_description(bundle: Bundle) -> None:
     """Write `bundle.json` beside the files it describes."""
     content = {name: value for name, value in asdict(bundle).items() if name != "folder"}
+    if bundle.sparse is None:  # as it was before there were sparse bundles
+        del content["sparse"]
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
     (bundle.folder / "bundle.json").write_text(text + "\n", encoding="utf-8")
 
 
 def fingerprint(files: Mapping[str, str]) -> str:
     """From the files' hashes, so that it is quick to check; independent of names that do not matter to vectors."""
-    parts = [f"{name}:{files[name]}" for name in sorted(files) if name in (*GRAPHS.values(), TOKENIZER, KEYPHRASES)]
+    named = (*GRAPHS.values(), TOKENIZER, KEYPHRASES, FEATURES)
+    parts = [f"{name}:{files[name]}" for name in sorted(files) if name in named]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

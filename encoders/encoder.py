@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
-from sciret.encoders.batching import PLANS, Item, batches, padded
+from sciret.encoders.batching import PLANS, SPARSE_PLANS, Item, batches, content, no_content, padded
 from sciret.encoders.bundle import ROLES, Bundle, load_bundle
+from sciret.encoders.features import load_features
+from sciret.encoders.learned import BETA
 from sciret.encoders.session import Session, open_session
-from sciret.encoders.text import ModelInput, TextReader
+from sciret.encoders.text import Ints, ModelInput, TextReader
 from sciret.paper import Paper
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ class Encoder:
         self._bundle = bundle
         self._session = session
         self._reader = TextReader(bundle)
+        self._features = load_features(bundle, self._reader.vocabulary, session.widths)
         self._roles = _load_roles(bundle)
 
     @classmethod
@@ -52,27 +55,36 @@ class Encoder:
         items = (Item(place, paper, self._reader.read_paper(paper)) for place, paper in enumerate(papers))
         waiting: dict[int, EncodedPaper] = {}  # encoded before papers that come earlier
         place = 0
-        for batch in self._encoded(batches(items, PLANS[self._session.precision])):
+        plan = (SPARSE_PLANS if self._features else PLANS)[self._session.precision]
+        for batch in self._encoded(batches(items, plan)):
             waiting.update(batch)
             while place in waiting:
                 yield waiting.pop(place)
                 place += 1
 
     def encode_query(self, text: str) -> EncodedQuery:
-        """The prefix that a bundle asks for is for the document vector; sentence vectors were measured better without.
+        """The prefix that a bundle asks for is for the document vector; sentence vectors were measured better without,
+        and a sparse vector is of the query's own words.
 
         A text longer than the model reads is cut off, without notice: queries that long are pasted abstracts.
         """
-        plain = self._reader.read_query(text)
-        dense, sentences = self._vectors(plain)
-        if self._bundle.query_prefix:
-            dense, _ = self._vectors(self._reader.read_query(text, self._bundle.query_prefix))
+        features, plain = self._features, self._reader.read_query(text)
+        sparse = features is not None and features.encoded
+        rows = self._run([plain], sparse)[0] if sparse or self._bundle.has_vectors else {}
+        dense = rows.get("dense")
+        if dense is not None and self._bundle.query_prefix:
+            prefixed = self._reader.read_query(text, self._bundle.query_prefix)
+            dense = self._run([prefixed], sparse=False)[0]["dense"]
+        tokens, keyphrases = features.of_query(plain, rows) if features else ({}, {})
         return EncodedQuery(
             text=" ".join(plain.sentences),
             model=self.model,
             dense=dense,
             sentences=plain.sentences,
-            sentence_vectors=sentences,
+            sentence_vectors=_sentences(plain, rows),
+            tokens=tokens,
+            keyphrases=keyphrases,
+            beta=features.beta if features else BETA,
         )
 
     def _encoded(self, groups: Iterator[Sequence[Item]]) -> Iterator[dict[int, EncodedPaper]]:
@@ -91,24 +103,35 @@ class Encoder:
             pool.shutdown(cancel_futures=True)
 
     def _encode(self, items: Sequence[Item]) -> dict[int, EncodedPaper]:
-        dense, sentences = self._session.run(padded([item.input for item in items]))  # [B, d], [B, R, d]
-        return {item.place: self._paper(item, *rows) for item, *rows in zip(items, dense, sentences, strict=True)}
+        rows = self._run([item.input for item in items], sparse=True)
+        return {item.place: self._paper(item, row) for item, row in zip(items, rows, strict=True)}
 
-    def _paper(self, item: Item, dense: Vector, sentences: Vector) -> EncodedPaper:
-        vectors = sentences[item.input.rows]  # [S, d]
+    def _paper(self, item: Item, rows: Mapping[str, Vector]) -> EncodedPaper:
+        vectors = _sentences(item.input, rows)
+        tokens, keyphrases = self._features.of_paper(rows) if self._features else ({}, {})
         return EncodedPaper(
             paper=item.paper,
             model=self.model,
-            dense=dense,
+            dense=rows.get("dense"),
             sentences=item.input.sentences,
-            roles=self._roles.predict(vectors) if self._roles else (),
+            roles=self._roles.predict(vectors) if self._roles and vectors is not None else (),
             sentence_vectors=vectors,
+            tokens=tokens,
+            keyphrases=keyphrases,
             truncated=item.input.truncated,
         )
 
-    def _vectors(self, text: ModelInput) -> tuple[Vector, Vector]:
-        dense, sentences = self._session.run(padded([text]))
-        return dense[0], sentences[0][text.rows]  # [d], [S, d]
+    def _run(self, texts: Sequence[ModelInput], sparse: bool) -> list[dict[str, Vector]]:
+        """The graph's outputs for each text: [d], [R, d], [V], [K]."""
+        inputs: dict[str, Ints] = padded(texts)
+        if self._features:
+            inputs["content"] = content(texts, self._features.weighs) if sparse else no_content(len(texts))
+        found = self._session.run(inputs)
+        return [{name: found[name][row] for name in found} for row in range(len(texts))]
+
+
+def _sentences(text: ModelInput, rows: Mapping[str, Vector]) -> Vector | None:
+    return rows["sentences"][text.rows] if "sentences" in rows else None  # [S, d]
 
 
 def _load_roles(bundle: Bundle) -> RoleClassifier | None:

@@ -20,8 +20,7 @@ Device = Literal["auto", "cpu", "cuda"]
 DEVICES: tuple[Device, ...] = get_args(Device)
 CUDA = "CUDAExecutionProvider"
 CPU = "CPUExecutionProvider"
-INPUTS = ("input_ids", "attention_mask", "spans")
-OUTPUTS = ("dense", "sentences")
+INPUTS = ("input_ids", "attention_mask")
 
 # On CPUs the fused kernel is much slower than the two that it replaces.
 SLOW_FUSIONS = {"cpu": ["SkipLayerNormFusion"], "cuda": []}
@@ -36,11 +35,20 @@ class Session:
     threads: int
     """How many calls of `run` may well go on at once; each uses one core."""
     graph: Any  # onnxruntime.InferenceSession
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
-    def run(self, inputs: Mapping[str, npt.NDArray[Any]]) -> tuple[Vector, Vector]:
-        """Document vectors [B, d] and sentence vectors [B, S, d], L2-normalised by the graph."""
-        dense, sentences = self.graph.run(OUTPUTS, inputs)
-        return dense, sentences
+    def run(self, inputs: Mapping[str, npt.NDArray[Any]]) -> dict[str, Vector]:
+        """All that the graph gives: document vectors [B, d] and sentence vectors [B, S, d], L2-normalised; weights of
+        wordpieces [B, V] and of keyphrases [B, K]. Inputs that it does not read are left out."""
+        found = self.graph.run(self.outputs, {name: inputs[name] for name in self.inputs})
+        return dict(zip(self.outputs, found, strict=True))
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """How many numbers a row of each output has, where the graph tells."""
+        shapes = {output.name: output.shape for output in self.graph.get_outputs()}
+        return {name: shape[-1] for name, shape in shapes.items() if shape and isinstance(shape[-1], int)}
 
 
 def open_session(bundle: Bundle, device: str = "auto", threads: int = 0) -> Session:
@@ -100,8 +108,8 @@ def _load(
             f"{path}: onnxruntime {runtime.__version__} cannot load this graph ({error}); "
             f"upgrade onnxruntime, or export the model again"
         ) from error
-    _check(graph, path.name, bundle)
-    return Session(device, precision, threads, graph)
+    inputs = _check(graph, path.name, bundle)
+    return Session(device, precision, threads, graph, inputs, bundle.outputs)
 
 
 def _options(runtime: ModuleType) -> Any:
@@ -113,13 +121,16 @@ def _options(runtime: ModuleType) -> Any:
     return options
 
 
-def _check(graph: Any, name: str, bundle: Bundle) -> None:
+def _check(graph: Any, name: str, bundle: Bundle) -> tuple[str, ...]:
+    """Inputs of the graph: spans are read for vectors, content for sparse ones."""
+    wanted = (*INPUTS, *(["spans"] if bundle.has_vectors else []), *(["content"] if bundle.sparse else []))
     inputs, outputs = {i.name for i in graph.get_inputs()}, {o.name for o in graph.get_outputs()}
-    if inputs != set(INPUTS) or not outputs.issuperset(OUTPUTS):
+    if inputs != set(wanted) or not outputs.issuperset(bundle.outputs):
         raise BundleError(
             f"{bundle.folder}: {name} reads {sorted(inputs)} and gives {sorted(outputs)}, but the encoder needs "
-            f"{sorted(INPUTS)} and {sorted(OUTPUTS)}; export the model with `sciret export`"
+            f"{sorted(wanted)} and {sorted(bundle.outputs)}; export the model with `sciret export`"
         )
+    return wanted
 
 
 def _choose(bundle: Bundle, *preferred: Precision) -> Precision:

@@ -37,6 +37,22 @@ class ModelInput:
     rows: Ints  # [S] which of the R vectors each sentence carries
     sentences: tuple[str, ...]  # S
     truncated: bool
+    begin: int = 0
+    """The first token that is the text's own: a prefix before it weighs nothing in a sparse vector."""
+
+    def content(self, weighs: npt.NDArray[np.bool_]) -> Ints:
+        """Positions [P] of the tokens of those wordpieces [V] that weigh."""
+        return self.begin + np.flatnonzero(weighs[self.ids[self.begin :]])
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Wordpieces as the tokenizer writes them, by id."""
+
+    names: tuple[str, ...]
+    """Empty for an id that is not used."""
+    special: tuple[int, ...]
+    """Ids of [CLS], [SEP] and the like, which are no words of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +77,15 @@ class TextReader:
         self._max_length = bundle.max_length
         self._characters = bundle.max_length * CHARACTERS_PER_TOKEN
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        ids = self._tokenizer.get_vocab()
+        names = [""] * (max(ids.values()) + 1)
+        for name, number in ids.items():
+            names[number] = name
+        added = self._tokenizer.get_added_tokens_decoder()
+        return Vocabulary(tuple(names), tuple(sorted(number for number in added if added[number].special)))
+
     def read_paper(self, paper: Paper) -> ModelInput:
         """`[CLS] title [SEP] abstract [SEP]`; without an abstract the title is the one sentence."""
         title = whole(paper.title, self._characters)
@@ -75,7 +100,9 @@ class TextReader:
             return self._read(self._paper_prefix, abstract)
         title = self._shortened(title)
         encoding = self._tokenizer.encode(self._paper_prefix + title.text, abstract.text)
-        return _model_input(encoding, 1, abstract, truncated=title.cut or bool(encoding.overflowing))
+        truncated = title.cut or bool(encoding.overflowing)
+        begin = _first_own(encoding, len(self._paper_prefix))
+        return _model_input(encoding, 1, abstract, begin=begin, truncated=truncated)
 
     def read_query(self, text: str, prefix: str = "") -> ModelInput:
         """The prefix is read by the model, but belongs to no sentence."""
@@ -95,7 +122,8 @@ class TextReader:
 
     def _read(self, prefix: str, passage: Passage) -> ModelInput:
         encoding = self._tokenizer.encode(prefix + passage.text)
-        return _model_input(encoding, 0, passage, len(prefix), truncated=bool(encoding.overflowing))
+        begin = _first_own(encoding, len(prefix))
+        return _model_input(encoding, 0, passage, len(prefix), begin=begin, truncated=bool(encoding.overflowing))
 
 
 def split(text: str, limit: int) -> Passage:
@@ -125,11 +153,23 @@ def _readable(text: str, limit: int) -> tuple[str, bool]:
     return text[:limit].encode("utf-8", "replace").decode("utf-8"), len(text) > limit
 
 
-def _model_input(encoding: Encoding, sequence: int, passage: Passage, shift: int = 0, *, truncated: bool) -> ModelInput:
+def _first_own(encoding: Encoding, prefix: int) -> int:
+    """Number of the first token that ends past a prefix of so many characters."""
+    if not prefix:
+        return 0
+    ends = (end for _, end in encoding.offsets)
+    owners = encoding.sequence_ids
+    own = (i for i, end in enumerate(ends) if owners[i] is not None and (end > prefix or owners[i] > 0))
+    return next(own, len(encoding.ids))
+
+
+def _model_input(
+    encoding: Encoding, sequence: int, passage: Passage, shift: int = 0, *, begin: int, truncated: bool
+) -> ModelInput:
     starts = np.array(passage.starts, dtype=np.int64) + shift  # [S]
     spans, rows = _place(encoding, sequence, starts)
     ids = np.array(encoding.ids, dtype=np.int64)
-    return ModelInput(ids, spans, rows, passage.sentences, truncated or passage.cut)
+    return ModelInput(ids, spans, rows, passage.sentences, truncated or passage.cut, begin)
 
 
 def _place(encoding: Encoding, sequence: int, starts: Ints) -> tuple[Ints, Ints]:

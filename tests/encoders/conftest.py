@@ -36,11 +36,13 @@ def reader(default_bundle: Bundle) -> TextReader:
 def make_bundle(default_bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> MakeBundle:
     """Writes a bundle with a very small fp32 graph that keeps the contract: vectors are sums of word vectors."""
 
-    def make(outputs: tuple[str, ...] = ("dense", "sentences"), graph: bytes | None = None, **fields: str | int) -> str:
+    outputs = ("dense", "sentences")
+
+    def make(graph: bytes | None = None, graph_outputs: tuple[str, ...] = outputs, **fields: str | int) -> str:
         folder = tmp_path_factory.mktemp("bundle")
         shutil.copy(default_bundle.path(TOKENIZER), folder)
         if graph is None:
-            save_graph(folder / "model.onnx", outputs, SEED, DIMS)
+            save_graph(folder / "model.onnx", graph_outputs, SEED, DIMS)
         else:
             (folder / "model.onnx").write_bytes(graph)
         files = {path.name: sha256(path) for path in folder.iterdir()}

@@ -60,7 +60,7 @@ def test_file_that_is_no_graph_is_refused(make_bundle: MakeBundle, content: byte
 def test_graph_without_sentence_vectors_is_refused(make_bundle: MakeBundle) -> None:
     """At opening, not at the first paper."""
     with pytest.raises(BundleError, match=r"gives \['dense'\]"):
-        open_session(load_bundle(make_bundle(outputs=("dense",))), "cpu")
+        open_session(load_bundle(make_bundle(graph_outputs=("dense",))), "cpu")
 
 
 def test_bundle_without_a_graph_is_refused(default_bundle: Bundle) -> None:
