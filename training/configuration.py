@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from sciret.errors import SettingsError
+from sciret.training.anchored_step import AnchoredObjective
 from sciret.training.casper import Shape
 from sciret.training.contrastive import Objective
 from sciret.training.losses import CONTRASTS, DISTILLATIONS
@@ -145,6 +146,61 @@ class CasperTraining(Training):
     @property
     def objective(self) -> Objective:
         return Objective(**{f.name: getattr(self, f.name) for f in fields(Objective)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchoredTraining(Training):
+    """`sciret train anchored`. `model` is a bundle with dense vectors that has both an fp32 and an int8 graph."""
+
+    triplets: str
+    states: str = ""
+    """Folder of the encoder's states, to share between runs on the same data; in the run's own by default."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    abstracts_only: tuple[str, ...] = ("titles",)
+    rate: float = 1e-3
+    warmup: int = 100
+    steps: int = 2_000
+    batch: int = 96
+    log_every: int = 20
+    evaluate_every: int = 200
+    checkpoint_every: int = 200
+    dev: int = 1_536
+    hidden: int = 768
+    negatives: int = 1
+    pool: int = 8_192
+    """Papers drawn for each batch, of which hard negatives are the best by the dense vector."""
+    hardest: int = 8
+    too_close: float = 0.95
+    """Cosine with the positive from which on a paper is no negative."""
+    chance_columns: int = 1_024
+    """Features that no query of the batch has, by which sparsity is measured."""
+    active_keyphrases: int = 100
+    flops_steps: int = 600
+    contrast: str = "decoupled"
+    beta: float = 0.25
+    lambda_: float = 0.65
+    fused_weight: float = 1.0
+    phrase_contrast: float = 0.5
+    label_weight: float = 0.25
+    distillation_weight: float = 0.5
+    token_flops: float = 1e-3
+    keyphrase_flops: float = 1e-3
+    keyphrase_pooling: str = "sum"
+    mass: float = 0.8
+    query_features: int = 256
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.contrast not in CONTRASTS or self.keyphrase_pooling not in ("sum", "max"):
+            raise SettingsError(f"contrast is one of {', '.join(CONTRASTS)}, keyphrase_pooling is sum or max")
+        if not self.keyphrases:
+            raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
+        if not 0 <= self.lambda_ <= 1 or min(self.pool, self.hardest, self.active_keyphrases) < 1:
+            raise SettingsError("lambda_ lies in 0..1; pool, hardest and active_keyphrases are at least 1")
+
+    @property
+    def objective(self) -> AnchoredObjective:
+        return AnchoredObjective(**{f.name: getattr(self, f.name) for f in fields(AnchoredObjective)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

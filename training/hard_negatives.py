@@ -76,6 +76,8 @@ class NegativeMiner:
 
     def negatives(self, example: Example) -> tuple[list[str], int]:
         """So many as wanted, and how many of them came by chance because the rankings gave too few."""
+        if not self.count:  # for training that finds its own: ranking is most of the work of mining
+            return [], 0
         chance = generator(self.seed, "negatives", example.key)
         excluded = {example.positive, example.origin, *example.relevant}
         asked = [phrase_key(part) for part in example.query.split(", ")] if example.source == "keyphrases" else []
