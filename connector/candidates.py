@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from sciret.connector import queries
+from sciret.connector import learned, queries
 from sciret.connector.filters import Clause
 from sciret.connector.statistics import Words
 from sciret.encoded import EncodedQuery, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.errors import QueryError
-from sciret.store import SPARSE, Channel
+from sciret.store import LEXICAL, SPARSE, Channel
 
 
-def channel_body(channel: Channel, query: EncodedQuery, k: int, admitted: Clause) -> queries.Body | None:
-    """By the server's own index structures. None where the query has nothing to look for."""
+def channel_body(
+    channel: Channel, query: EncodedQuery, k: int, admitted: Clause, *, neural: bool
+) -> queries.Body | None:
+    """By the server's own index structures. None where the query has nothing to look for.
+
+    `neural`: the server has the neural-search plugin.
+    """
+    if channel == "casper":
+        return learned.body(query, k, admitted, neural=neural)
     if channel == "dense":
         return queries.nearest(vectors_of(query, channel)[0], k, admitted)
     if channel == "sentence":
@@ -27,7 +34,9 @@ def channel_body(channel: Channel, query: EncodedQuery, k: int, admitted: Clause
 
 
 def exact_body(channel: Channel, query: EncodedQuery, k: int, admitted: Clause, words: Words) -> queries.Body | None:
-    """By scores of every paper, equal ones by id."""
+    """By scores of every paper, equal ones by id. Not for CASPER: its weights can be read only with the papers."""
+    if channel == "casper":
+        raise ValueError("exact candidates by CASPER take more than one request")
     if channel == "dense":
         return queries.exact_nearest(vectors_of(query, channel)[0], k, admitted)
     if channel == "sentence":
@@ -44,7 +53,11 @@ def vectors_of(query: EncodedQuery, channel: Channel) -> Vector:
 
 
 def is_lexical(channel: Channel) -> bool:
-    return channel in SPARSE
+    return channel in LEXICAL
+
+
+def needs_vectors(channel: Channel) -> bool:
+    return channel not in SPARSE
 
 
 def found_ids(answer: Mapping[str, Any]) -> list[str]:

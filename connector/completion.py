@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from sciret.connector import learned
 from sciret.connector.documents import RECORD_FIELDS, to_paper, unpack_vectors
+from sciret.connector.features import unescape
 from sciret.connector.statistics import Words
 from sciret.encoded import EncodedQuery
 from sciret.encoders.halves import given_cosines, matrices
 from sciret.encoders.lexical import Floats, bm25, rounded, tfidf
-from sciret.store import Completed, Sparse
+from sciret.store import Completed, Lexical, Sparse
 
 LEXICAL_FIELDS = ("words", "word_count", "inverse_tf_norm")
 FIELDS = (*RECORD_FIELDS, *LEXICAL_FIELDS)
@@ -44,20 +46,34 @@ def complete(
 ) -> Completed:
     """A side that the query or a paper has no vector for is 0."""
     papers = [Candidate.of(source) for source in sources]
-    cells = contributions(sources, words, sparse) if words and sparse else np.zeros((len(papers), 0))
+    cells, terms, keyphrases = _sparse_side(sources, query, words, sparse)
     dims = max((paper.dims for paper in papers), default=0)
     return Completed(
         ids=tuple(source["id"] for source in sources),
         dense=given_cosines([paper.dense for paper in papers], query.dense),
         sparse=cells.sum(axis=1).astype(np.float32),
-        terms=words.terms if words else (),
+        terms=terms,
+        keyphrases=keyphrases,
         contributions=cells.astype(np.float32),
         sentence_vectors=matrices([paper.sentences for paper in papers], dims) if sentences else (),
         load=lambda i: to_paper(papers[i].source),
     )
 
 
-def contributions(sources: Sequence[Mapping[str, Any]], words: Words, sparse: Sparse) -> Floats:
+def _sparse_side(
+    sources: Sequence[Mapping[str, Any]], query: EncodedQuery, words: Words | None, sparse: Sparse | None
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """Contributions [n, terms + keyphrases] and whose they are."""
+    if sparse == "casper":
+        projection = learned.project(query)
+        tokens, keyphrases = (tuple(map(unescape, names)) for names in (projection.tokens, projection.keyphrases))
+        return learned.contributions(sources, projection), tokens, keyphrases
+    if words is None or sparse is None:
+        return np.zeros((len(sources), 0)), (), ()
+    return contributions(sources, words, sparse), words.terms, ()
+
+
+def contributions(sources: Sequence[Mapping[str, Any]], words: Words, sparse: Lexical) -> Floats:
     """What each word of the query adds to each paper's score."""
     counts = _counts(sources, words.terms)  # [n, t]
     rows, columns = np.nonzero(counts)

@@ -18,6 +18,7 @@ from sciret.connector.features import escape_weights, unescape_weights
 from sciret.encoded import EncodedPaper, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.encoders.halves import FP16, to_bytes, to_vectors
+from sciret.encoders.learned import top
 from sciret.encoders.lexical import tf_norm
 from sciret.errors import StoreError
 from sciret.paper import Paper
@@ -101,9 +102,15 @@ def _sparse(encoded: EncodedPaper, beta: float) -> dict[str, Any]:
     squares = sum(w * w for w in tokens.values()) + beta * sum(w * w for w in keyphrases.values())
     return {
         **({"tokens": tokens} if tokens else {}),
-        **({"keyphrases": keyphrases, "keyphrase_terms": list(encoded.keyphrases)} if keyphrases else {}),
+        **({"keyphrases": keyphrases, "keyphrase_terms": _keyphrase_terms(encoded)} if keyphrases else {}),
         "sparse_norm": math.sqrt(squares),
     }
+
+
+def _keyphrase_terms(encoded: EncodedPaper) -> list[str]:
+    """What conditions are asked of and dashboards count: few, or everything would be about everything."""
+    weighty = {name: weight for name, weight in encoded.keyphrases.items() if weight}
+    return list(dict.fromkeys(map(fold, top(weighty))))
 
 
 def _dense(encoded: EncodedPaper, *, nested: bool) -> dict[str, Any]:

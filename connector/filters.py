@@ -9,9 +9,11 @@ from typing import Any
 from sciret.connector.documents import document_id
 from sciret.errors import QueryError
 from sciret.storable import fold, is_unicode
-from sciret.store import LISTS, NUMBERS, TEXTS, Condition, Scope
+from sciret.store import DERIVED, LISTS, NUMBERS, TEXTS, Condition, Scope
 
 Clause = dict[str, Any]
+KEYPHRASE = "keyphrase_terms"
+"""The keyphrases of most weight, case-folded; no facet, since dashboards had it under this name before."""
 _RANGES = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt"}
 _OPERATORS = ("=", "!=", *_RANGES)
 
@@ -45,10 +47,9 @@ def _clause(condition: Condition) -> Clause:
         return _compare(name, op, value)
     if op in _OPERATORS and name in TEXTS and isinstance(value, str) and is_unicode(value):
         return _compare(f"facets.{name}", op, fold(value))
-    if op in ("=", "!=") and name in LISTS and isinstance(value, str) and is_unicode(value):
-        found = (
-            {"term": {f"facets.{name}": fold(value)}} if value else _none_of({"exists": {"field": f"facets.{name}"}})
-        )
+    if op in ("=", "!=") and name in (*LISTS, *DERIVED) and isinstance(value, str) and is_unicode(value):
+        field = KEYPHRASE if name in DERIVED else f"facets.{name}"
+        found = {"term": {field: fold(value)}} if value else _none_of({"exists": {"field": field}})
         return found if op == "=" else _none_of(found)
     raise QueryError(f"cannot filter by {name}{op}{value!r}: no such field, comparison or value")
 

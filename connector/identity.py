@@ -44,6 +44,11 @@ class Identity:
         return float(self.own.get("beta", 0.25))
 
     @property
+    def learned(self) -> bool:
+        """Whether papers have features of a learned sparse model."""
+        return bool(self.own.get("learned", False))
+
+    @property
     def sentences(self) -> bool:
         """Whether single sentences can be searched for."""
         return bool(self.own.get("sentences", True))

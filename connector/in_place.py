@@ -130,6 +130,12 @@ class InPlaceWriting(Writing):
     def _settled(self, identity: Identity, model: str, dims: int | None) -> Identity:
         return identity if (identity.model, identity.dims) == (model, dims) else self._created(model, dims)
 
+    def _noted(self, identity: Identity, own: Mapping[str, Any]) -> Identity:
+        (index,) = inspect(self._client).indices
+        meta = {**index.meta, "sciret": {**(index.meta.get("sciret") or {}), "in_place": own}}
+        self._client.call("PUT", f"/{quote(identity.index)}/_mapping", {"_meta": meta})
+        return Identity(identity.index, {"sciret": own})
+
     def _created(self, model: str, dims: int | None) -> Identity:
         """Add our object to the mapping. What the application keeps in `_meta` stays there."""
         index = check_in_place(self._client, inspect(self._client))
@@ -176,7 +182,7 @@ class InPlaceStore(OpenSearchStore):
             if channel in one_by_one:
                 yield exact_body(channel, query, k, clause, words)
             else:
-                yield channel_body(channel, query, k, clause)
+                yield channel_body(channel, query, k, clause, neural=self._neural)
 
     def _looks_at_all(self, channel: Channel) -> bool:
         identity = self._index()

@@ -11,7 +11,7 @@ from sciret.connector.features import escape
 from sciret.connector.filters import Clause, by_ids, searchable
 from sciret.encoded import Vector
 from sciret.encoders.lexical import K1, B
-from sciret.store import Sparse
+from sciret.store import Lexical
 
 Body = dict[str, Any]
 
@@ -24,7 +24,7 @@ EF_SEARCH = 256
 _TINY = 1e-12
 """Less than any score of a paper that has a word of the query."""
 
-_EXACT: dict[Sparse, str] = {
+_EXACT: dict[Lexical, str] = {
     "bm25": """
         int length = (int) doc['word_count'].value;
         if (length > 24) {
@@ -52,7 +52,7 @@ _EXACT: dict[Sparse, str] = {
 """`encoders.lexical` in the server's language, lengths as coarse as Lucene's included."""
 
 
-def lexical(sparse: Sparse, terms: Mapping[str, int], k: int, admitted: Clause) -> Body:
+def lexical(sparse: Lexical, terms: Mapping[str, int], k: int, admitted: Clause) -> Body:
     """The papers that the server's own statistics rank highest by the query's words."""
     field = "words" if sparse == "bm25" else "words.tf"
     if len(terms) > CLAUSES:
@@ -66,7 +66,7 @@ def lexical(sparse: Sparse, terms: Mapping[str, int], k: int, admitted: Clause) 
     return {**_ranked({"bool": {"must": [matching], "filter": [admitted]}}, k), "min_score": _TINY}
 
 
-def exact_lexical(sparse: Sparse, weights: Mapping[str, float], average: float, k: int, admitted: Clause) -> Body:
+def exact_lexical(sparse: Lexical, weights: Mapping[str, float], average: float, k: int, admitted: Clause) -> Body:
     """The same by statistics of live papers, which the caller brings: every score is exact, whatever was deleted."""
     script = {
         "source": _EXACT[sparse],

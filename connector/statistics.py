@@ -10,7 +10,7 @@ import numpy as np
 
 from sciret.connector import queries
 from sciret.encoders.lexical import Collection, Floats, Integers, query_weights
-from sciret.store import Sparse
+from sciret.store import Lexical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class Words:
     having: Integers  # [t] papers that have the word
     collection: Collection
 
-    def weights(self, sparse: Sparse) -> Floats:
+    def weights(self, sparse: Lexical) -> Floats:
         if not self.terms:
             return np.empty(0)
         return query_weights(sparse, self.collection, self.having, self.in_query)  # [t]

@@ -8,10 +8,10 @@ from datetime import date
 from types import TracebackType
 from typing import Any
 
-from sciret.connector import queries, statistics
+from sciret.connector import learned, queries, statistics
 from sciret.connector.address import Address
 from sciret.connector.backoff import Patience
-from sciret.connector.candidates import channel_body, exact_body, found_ids, is_lexical, vectors_of
+from sciret.connector.candidates import channel_body, exact_body, found_ids, is_lexical, needs_vectors, vectors_of
 from sciret.connector.client import Client, connect
 from sciret.connector.completion import FIELDS, complete
 from sciret.connector.credentials import Credentials
@@ -19,6 +19,7 @@ from sciret.connector.documents import RECORD_FIELDS, document_id, to_paper
 from sciret.connector.failures import MissingIndexError, RefusedRequestError
 from sciret.connector.filters import Clause, admitted
 from sciret.connector.identity import Identity, find_identity
+from sciret.connector.server import NEURAL
 from sciret.connector.statistics import Words
 from sciret.connector.writing import Writing
 from sciret.encoded import EncodedPaper, EncodedQuery
@@ -26,7 +27,7 @@ from sciret.encoders.analysis import count_terms
 from sciret.errors import QueryError, StoreError, WrongModelError
 from sciret.mappings.options import IndexOptions
 from sciret.storable import is_id
-from sciret.store import CHANNELS, Channel, Completed, Scope, Sparse
+from sciret.store import CHANNELS, LEXICAL, Channel, Completed, Scope, Sparse
 
 RECORDS = 1000
 """Papers fetched at once: some 12 MB of text and vectors."""
@@ -107,9 +108,12 @@ class OpenSearchStore:
 
     @property
     def channels(self) -> Sequence[Channel]:
-        identity = self._index()
-        sentences = identity.sentences if identity else self._options.sentences
-        return CHANNELS if sentences else tuple(channel for channel in CHANNELS if channel != "sentence")
+        identity, missing = self._index(), set[Channel]()
+        if not (identity.sentences if identity else self._options.sentences):
+            missing.add("sentence")
+        if not (identity and identity.learned):
+            missing.add("casper")
+        return tuple(channel for channel in CHANNELS if channel not in missing)
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         return {source["id"]: source["content_hash"] for source in self._sources(ids, ("id", "content_hash"))}
@@ -156,20 +160,19 @@ class OpenSearchStore:
             return self._chosen(scope.ids, admitted(scope, self._today())) if identity else ()
         clause = admitted(scope, self._today(), but=query.like if is_id(query.like or "") else None)
         for channel in channels:
-            if not is_lexical(channel):
+            if needs_vectors(channel):
                 vectors_of(query, channel)
         if identity is None:
             return ()
-        searched = [channel for channel in channels if is_lexical(channel) or identity.dims is not None]
+        searched = [channel for channel in channels if not needs_vectors(channel) or identity.dims is not None]
         with self._following(query):
-            bodies = [body for body in self._bodies(query, searched, k, clause) if body]
-            found = (paper_id for answer in self._search(bodies) for paper_id in found_ids(answer))
-            return tuple(dict.fromkeys(found))
+            found = self._found(query, searched, k, clause)
+            return tuple(dict.fromkeys(paper_id for channel in searched for paper_id in found[channel]))
 
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         """The records, and beside them in the same request what the query's words are worth."""
         wanted = _unique(ids) if self._index() else []
-        terms = count_terms(query.text) if sparse and wanted else {}
+        terms = count_terms(query.text) if sparse in LEXICAL and wanted else {}
         counting = statistics.bodies(terms)
         sources: dict[str, Mapping[str, Any]] = {}
         words: Words | None = None
@@ -219,11 +222,43 @@ class OpenSearchStore:
         self._closed = True
         self._client.close()
 
+    def _found(
+        self, query: EncodedQuery, channels: Sequence[Channel], k: int, clause: Clause
+    ) -> Mapping[Channel, Sequence[str]]:
+        """Of each channel, best first."""
+        one_by_one = {"casper"} & {*channels} if self._exact else set()
+        asked = [channel for channel in channels if channel not in one_by_one]
+        bodies = list(self._bodies(query, asked, k, clause))
+        answers = iter(self._search([body for body in bodies if body]))
+        found: dict[Channel, Sequence[str]] = {
+            channel: found_ids(next(answers)) if body else () for channel, body in zip(asked, bodies, strict=True)
+        }
+        if one_by_one:
+            found["casper"] = self._exactly_learned(query, k, clause)
+        return found
+
+    def _exactly_learned(self, query: EncodedQuery, k: int, clause: Clause) -> Sequence[str]:
+        """The server knows weights only roughly, so whoever could be among the k best is looked at."""
+        body = learned.body(query, k, clause, neural=False)
+        if body is None:
+            return ()
+        (answer,) = self._search([body])
+        if len(answer["hits"]["hits"]) == k:
+            (answer,) = self._search([learned.maybe_better(body, answer)])
+        ids = found_ids(answer)
+        records = [queries.records(batch, learned.FIELDS) for batch in _batches(ids, RECORDS)]
+        sources = [hit["_source"] for answer in self._search(records) for hit in answer["hits"]["hits"]]
+        return learned.best(sources, query, k)
+
+    @property
+    def _neural(self) -> bool:
+        return self._client.server.has(NEURAL)
+
     def _bodies(
         self, query: EncodedQuery, channels: Sequence[Channel], k: int, clause: Clause
     ) -> Iterator[queries.Body | None]:
         if not self._exact:
-            yield from (channel_body(channel, query, k, clause) for channel in channels)
+            yield from (channel_body(channel, query, k, clause, neural=self._neural) for channel in channels)
             return
         terms = count_terms(query.text) if any(is_lexical(channel) for channel in channels) else {}
         # The scores of all papers need the statistics before they are asked for: exactness costs a round trip.

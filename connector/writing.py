@@ -50,6 +50,8 @@ class Writing:
         documents = [to_document(paper, nested=nested, beta=beta, now=now) for paper in papers]
         ids = {document_id(paper.paper.id): paper.paper.id for paper in papers}
         identity = self._settled(identity, model, dims) if identity else self._created(model, dims)
+        if not identity.learned and any(paper.tokens or paper.keyphrases for paper in papers):
+            identity = self._noted(identity, {**identity.own, "learned": True})
         if self._load:
             with self._client.explained():
                 self._load.begin(identity.index)
@@ -122,9 +124,16 @@ class Writing:
         """The index, claimed for this model and with fields for vectors of this length."""
         if identity.model == model and identity.dims == dims:
             return identity
-        meta = {**identity.meta, "sciret": {**identity.own, "model": model, "dims": dims}}
+        learned = identity.learned and identity.model == model
+        meta = {**identity.meta, "sciret": {**identity.own, "model": model, "dims": dims, "learned": learned}}
         new = dims if identity.dims is None else None
         put_meta(self._client, identity.index, meta, identity.options, vectors=new)
+        return Identity(identity.index, meta)
+
+    def _noted(self, identity: Identity, own: Mapping[str, Any]) -> Identity:
+        """The index, saying this of itself."""
+        meta = {**identity.meta, "sciret": own}
+        put_meta(self._client, identity.index, meta, identity.options, vectors=None)
         return Identity(identity.index, meta)
 
     def _created(self, model: str, dims: int | None) -> Identity:

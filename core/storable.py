@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from sciret.encoded import EncodedPaper
 from sciret.errors import StoreError
 
+HEAVIEST = 3.4028234e38
+"""The largest weight of a feature: float32's largest number."""
+
 
 def check(encoded: EncodedPaper) -> None:
     """Refuse a paper that no store could give back as it is."""
@@ -18,6 +21,9 @@ def check(encoded: EncodedPaper) -> None:
             f"paper {paper.id!r}: {len(encoded.sentence_vectors)} sentence vectors for {len(encoded.sentences)} "
             f"sentences; encode it again"
         )
+    for name, weight in (*encoded.tokens.items(), *encoded.keyphrases.items()):
+        if not 0 <= weight <= HEAVIEST:  # NaN is not either
+            raise StoreError(f"paper {paper.id!r}: the feature {name[:40]!r} weighs {weight}; encode it again")
 
 
 def checked_json(text: str, paper_id: str) -> str:

@@ -10,15 +10,21 @@ from typing import Literal, Protocol, get_args
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.errors import QueryError
 
-Channel = Literal["bm25", "tfidf", "dense", "sentence"]
-Sparse = Literal["bm25", "tfidf"]
+Channel = Literal["bm25", "tfidf", "casper", "dense", "sentence"]
+Sparse = Literal["bm25", "tfidf", "casper"]
+Lexical = Literal["bm25", "tfidf"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 SPARSE: tuple[Sparse, ...] = get_args(Sparse)
+LEXICAL: tuple[Lexical, ...] = get_args(Lexical)
+"""Those that compare words as they are written; the other one compares what a model made of them."""
 
 Op = Literal["=", "!=", ">=", "<=", ">", "<"]
 NUMBERS = ("year",)
 TEXTS = ("id", "title", "venue", "doi", "url", "language", "type", "source", "access", "date", "embargo_end")
 LISTS = ("authors", "keywords", "collections", "references")
+DERIVED = ("keyphrase",)
+"""Not of the paper but of what the model made of it: its keyphrases of most weight. They are compared as lists are."""
+FIELDS = (*NUMBERS, *TEXTS, *LISTS, *DERIVED)
 _CONDITION = re.compile(r"\s*([a-z_]+)\s*(>=|<=|!=|=|>|<)(.*)", re.DOTALL)
 
 
@@ -40,9 +46,9 @@ class Condition:
             if not re.fullmatch(r"-?\d{1,9}", value):
                 raise QueryError(f"--where {text!r}: {name} is compared with a whole number")
             return cls(name, op, int(value))  # type: ignore[arg-type]  # the pattern admits no other operator
-        if name not in (*TEXTS, *LISTS):
-            raise QueryError(f"--where {text!r}: no field {name!r}; there are {', '.join((*NUMBERS, *TEXTS, *LISTS))}")
-        if name in LISTS and op not in ("=", "!="):
+        if name not in FIELDS:
+            raise QueryError(f"--where {text!r}: no field {name!r}; there are {', '.join(FIELDS)}")
+        if name in (*LISTS, *DERIVED) and op not in ("=", "!="):
             raise QueryError(f"--where {text!r}: {name} holds several values: only = and != apply")
         return cls(name, op, value)  # type: ignore[arg-type]
 
@@ -63,13 +69,17 @@ class Completed:
 
     ids: tuple[str, ...]
     dense: Vector  # [n] cosine
-    sparse: Vector  # [n] TF-IDF cosine, or BM25 as a share of the highest score the query could reach: both in 0..1
+    sparse: Vector
+    """[n] TF-IDF cosine, or BM25 as a share of the highest score the query could reach, both in 0..1; or a CASPER
+    vector's projection onto the query's, which is 1 for the query itself and seldom more for another text."""
     terms: tuple[str, ...]
-    """The query's words as the index knows them (stems)."""
-    contributions: Vector  # [n, terms], rows sum to `sparse`
+    """The query's words as the index knows them: stems, or wordpieces with CASPER."""
+    contributions: Vector  # [n, terms + keyphrases], rows sum to `sparse`
     sentence_vectors: tuple[Vector, ...]  # n matrices [S_i, d]; empty when they were not asked for
     load: Callable[[int], EncodedPaper]
     """Decodes the i-th candidate's stored record; called for the hits that are shown, not for every candidate."""
+    keyphrases: tuple[str, ...] = ()
+    """The query's keyphrases, with CASPER."""
 
 
 class Store(Protocol):
@@ -81,7 +91,8 @@ class Store(Protocol):
 
     @property
     def channels(self) -> Sequence[Channel]:
-        """Those that can propose candidates here: an index without nested sentences has none for single ones."""
+        """Those that can propose candidates here: an index without nested sentences has none for single ones, and a
+        store whose papers have no learned features (none yet, or of a model that gives none) has no `casper`."""
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Content hash of each of these papers that the store has."""

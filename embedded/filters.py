@@ -8,15 +8,17 @@ from datetime import date
 import numpy as np
 
 from sciret.embedded.catalogue import Mask, Snapshot
+from sciret.embedded.postings import FACET, read, read_all
 from sciret.embedded.records import member
 from sciret.encoders.lexical import Integers
 from sciret.errors import QueryError
 from sciret.storable import fold, is_unicode
-from sciret.store import LISTS, NUMBERS, TEXTS, Condition, Scope
+from sciret.store import DERIVED, LISTS, NUMBERS, TEXTS, Condition, Scope
 
 HIDDEN = "access <> 'open' AND NOT (access = 'embargoed' AND embargo_end <> '' AND embargo_end <= ?)"
 """True of a paper that is not searchable on a day. The first half lets SQLite use the index of papers not open."""
 
+_REFUSED = "cannot filter by {}{}{!r}: no such field, comparison or value"
 _OPERATORS = {"=": "=", "!=": "<>", ">=": ">=", "<=": "<=", ">": ">", "<": "<"}
 
 
@@ -24,12 +26,28 @@ def admitted(snapshot: Snapshot, scope: Scope, day: date) -> Mask:
     """Which papers the scope admits on a day, its ids aside."""
     positions = snapshot.catalogue.positions
     mask = np.ones(len(snapshot.catalogue), np.bool_)
-    if scope.where:
+    of_record = [condition for condition in scope.where if condition.field not in DERIVED]
+    if of_record:
         mask[:] = False
-        mask[positions[_nums(snapshot, *matching(scope.where))]] = True
+        mask[positions[_nums(snapshot, *matching(of_record))]] = True
+    for condition in scope.where:
+        if condition.field in DERIVED:
+            mask &= _with_keyphrase(snapshot, condition)
     if not scope.restricted:
         mask[positions[_nums(snapshot, HIDDEN, [day.isoformat()])]] = False
     return mask  # [n]
+
+
+def _with_keyphrase(snapshot: Snapshot, condition: Condition) -> Mask:
+    """Keyphrases are features of the index: a column for them would be one that older files do not have."""
+    value, op = condition.value, condition.op
+    if op not in ("=", "!=") or not isinstance(value, str) or not is_unicode(value):
+        raise QueryError(_REFUSED.format(condition.field, op, value))
+    found = read(snapshot.connection, FACET, fold(value)) if value else read_all(snapshot.connection, FACET)
+    positions = snapshot.catalogue.positions[found["num"]]
+    mask = np.zeros(len(snapshot.catalogue), np.bool_)
+    mask[positions[positions >= 0]] = True
+    return mask if (op == "=") == bool(value) else ~mask  # [n]
 
 
 def _nums(snapshot: Snapshot, condition: str, values: Sequence[str | int]) -> Integers:
@@ -56,4 +74,4 @@ def _term(condition: Condition) -> tuple[str, str | int]:
     if operator in ("=", "<>") and name in LISTS and isinstance(value, str):
         found = f'instr("{name}", ?) > 0' if value else f'"{name}" = ?'
         return found if operator == "=" else f"NOT ({found})", member(value) if value else ""
-    raise QueryError(f"cannot filter by {name}{condition.op}{value!r}: no such field, comparison or value")
+    raise QueryError(_REFUSED.format(name, condition.op, value))

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 
-from sciret.embedded import filters, lexical
+from sciret.embedded import filters, learned, lexical
 from sciret.embedded.catalogue import Catalogue, Mask, Snapshot
-from sciret.embedded.lexical import Contribution
+from sciret.embedded.contributions import Contribution, total
 from sciret.embedded.vectors import Vectors
 from sciret.encoded import EncodedQuery, Vector
+from sciret.encoders.learned import Projection
 from sciret.encoders.lexical import Floats, Integers
 from sciret.errors import QueryError
 from sciret.store import Channel, Scope, Sparse
 
 MASKS = 16
 """Scopes whose papers are remembered: a batch of queries mostly has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """Of the query's words or tokens, then of its keyphrases."""
+
+    terms: Sequence[Contribution] = ()
+    keyphrases: Sequence[Contribution] = ()
+
+    @property
+    def all(self) -> Sequence[Contribution]:
+        return (*self.terms, *self.keyphrases)
 
 
 class Index:
@@ -29,7 +43,7 @@ class Index:
         self._catalogue = Catalogue.empty()
         self._dense = Vectors("dense")
         self._sentences = Vectors("sentences")
-        self._words: tuple[object, Sequence[Contribution]] = (None, ())
+        self._sparse: tuple[object, Contributions] = (None, Contributions())
         self._masks: dict[tuple[object, ...], Mask] = {}
 
     def snapshot(self, connection: sqlite3.Connection) -> Snapshot:
@@ -66,15 +80,19 @@ class Index:
             return self._dense.nearest(snapshot, _given(query.dense, channel), k, admitted)
         if channel == "sentence":
             return self._sentences.nearest(snapshot, _given(query.sentence_vectors, channel), k, admitted)
-        scores = lexical.total(self.words(snapshot, query.text, channel), len(snapshot.catalogue)) * admitted
+        scores = total(self.contributions(snapshot, query, channel).all, len(snapshot.catalogue)) * admitted
         return _highest(snapshot.catalogue, scores, k)
 
-    def words(self, snapshot: Snapshot, text: str, sparse: Sparse) -> Sequence[Contribution]:
+    def contributions(self, snapshot: Snapshot, query: EncodedQuery, sparse: Sparse) -> Contributions:
         """The last are remembered: completing candidates asks for the same as finding them did."""
-        key = (snapshot.catalogue.generation, text, sparse)
-        if key != self._words[0]:
-            self._words = key, lexical.contributions(snapshot, text, sparse)
-        return self._words[1]
+        if sparse == "casper":
+            about: object = (tuple(query.tokens.items()), tuple(query.keyphrases.items()), query.beta)
+        else:
+            about = query.text
+        key = (snapshot.catalogue.generation, sparse, about)
+        if key != self._sparse[0]:
+            self._sparse = key, _contributions(snapshot, query, sparse)
+        return self._sparse[1]
 
     def _admitted(self, snapshot: Snapshot, scope: Scope) -> Mask:
         """The day is part of what is remembered: an embargo ends by itself."""
@@ -87,6 +105,14 @@ class Index:
         return self._masks[key]  # [n]
 
 
+def _contributions(snapshot: Snapshot, query: EncodedQuery, sparse: Sparse) -> Contributions:
+    if sparse != "casper":
+        return Contributions(lexical.contributions(snapshot, query.text, sparse))
+    projection = Projection.of(query.tokens, query.keyphrases, query.beta)
+    found = learned.contributions(snapshot, projection)
+    return Contributions(found[: len(projection.tokens)], found[len(projection.tokens) :])
+
+
 def _given(vectors: Vector | None, channel: Channel) -> Vector:
     if vectors is None or not vectors.size:
         raise QueryError(f"the channel {channel} needs a vector of the query, and its model gives none: leave it out")
@@ -94,7 +120,7 @@ def _given(vectors: Vector | None, channel: Channel) -> Vector:
 
 
 def _highest(catalogue: Catalogue, scores: Floats, k: int) -> tuple[Integers, Floats]:
-    found = np.flatnonzero(scores)  # a paper without any word of the query is no candidate
+    found = np.flatnonzero(scores)  # a paper without any feature of the query is no candidate
     if len(found) > k:
         found = found[scores[found] >= np.partition(scores[found], -k)[-k]]
     return catalogue.nums[found], scores[found]

@@ -29,6 +29,10 @@ Postings: TypeAlias = npt.NDArray[np.void]
 
 WORDS = "words"
 """The channel of the papers' words; the weight is how often a paper has the word."""
+TOKENS, KEYPHRASES = "tokens", "keyphrases"
+"""The two halves of a learned sparse vector; the weights are the model's."""
+FACET = "keyphrase"
+"""The keyphrases that a paper can be filtered by, case-folded."""
 
 FAN = 8
 """So many blocks of like size are merged into one."""
@@ -36,8 +40,18 @@ DEAD_SHARE = 0.25
 """Part of the indexed papers that may be dead before the whole index is rewritten without them."""
 
 
-def add(connection: sqlite3.Connection, channel: str, first: int, features: Sequence[Mapping[str, float]]) -> None:
-    """Index new papers, numbered from `first`, as a block of their own."""
+Features: TypeAlias = Sequence[Mapping[str, float]]
+"""Of one paper after the other."""
+
+
+def add(connection: sqlite3.Connection, first: int, channels: Mapping[str, Features]) -> None:
+    """Index new papers, numbered from `first`, as a block of their own with the features of every channel."""
+    connection.execute("INSERT INTO blocks VALUES (?, ?)", (first, max(map(len, channels.values()))))
+    for channel in sorted(channels):
+        _add(connection, first, channel, channels[channel])
+
+
+def _add(connection: sqlite3.Connection, first: int, channel: str, features: Features) -> None:
     names = sorted({name for weights in features for name in weights})
     ranks = {name: rank for rank, name in enumerate(names)}
     rank = np.array([ranks[name] for weights in features for name in weights], np.int64)  # [postings]
@@ -45,7 +59,6 @@ def add(connection: sqlite3.Connection, channel: str, first: int, features: Sequ
     postings["num"] = np.repeat(np.arange(first, first + len(features)), [len(weights) for weights in features])
     postings["weight"] = [weight for weights in features for weight in weights.values()]
     counts = np.bincount(rank, minlength=len(names)).tolist()
-    connection.execute("INSERT INTO blocks VALUES (?, ?)", (first, len(features)))
     keys = [(channel, name) for name in names]
     _insert(connection, first, dict(zip(keys, counts, strict=True)), postings[np.argsort(rank, kind="stable")])
 
@@ -70,6 +83,18 @@ def read(connection: sqlite3.Connection, channel: str, feature: str) -> Postings
         (channel, feature),
     )
     return np.frombuffer(b"".join(data for (data,) in rows), POSTING)
+
+
+def read_all(connection: sqlite3.Connection, channel: str) -> Postings:
+    """Those of every feature, in no particular order."""
+    rows = connection.execute("SELECT data FROM blocks CROSS JOIN postings USING (block) WHERE channel = ?", (channel,))
+    return np.frombuffer(b"".join(data for (data,) in rows), POSTING)
+
+
+def has(connection: sqlite3.Connection, *channels: str) -> bool:
+    """Whether any paper has a feature of one of these channels. A look into each block, however large."""
+    found = "SELECT 1 FROM blocks CROSS JOIN postings USING (block) WHERE channel = ? LIMIT 1"
+    return any(connection.execute(found, (channel,)).fetchone() for channel in channels)
 
 
 def _overdue(sizes: Sequence[int]) -> int:

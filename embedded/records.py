@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sciret.embedded.postings import FACET, KEYPHRASES, TOKENS, WORDS
 from sciret.embedded.schema import FACETS
 from sciret.encoded import EncodedPaper, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.encoders.halves import to_bytes, to_vectors
+from sciret.encoders.learned import top
 from sciret.encoders.lexical import tf_norm
 from sciret.paper import Paper
 from sciret.storable import check, checked_json, fold, is_id
@@ -30,6 +32,18 @@ class Row:
     sentence_vectors: bytes | None
     sentences: int
     terms: Mapping[str, int]
+    tokens: Mapping[str, float]
+    keyphrases: Mapping[str, float]
+
+    @property
+    def features(self) -> Mapping[str, Mapping[str, float]]:
+        """What the index keeps of the paper, by channel."""
+        return {
+            WORDS: self.terms,
+            TOKENS: self.tokens,
+            KEYPHRASES: self.keyphrases,
+            FACET: {fold(name): self.keyphrases[name] for name in top(self.keyphrases)},
+        }
 
     @property
     def words(self) -> int:
@@ -54,6 +68,8 @@ def to_row(encoded: EncodedPaper) -> Row:
         sentence_vectors=_blob(encoded.sentence_vectors, paper.id),
         sentences=len(encoded.sentences),
         terms=count_terms(paper.text),
+        tokens=_weighty(encoded.tokens),
+        keyphrases=_weighty(encoded.keyphrases),
     )
 
 
@@ -120,6 +136,11 @@ def _record(encoded: EncodedPaper) -> str:
         "truncated": encoded.truncated,
     }
     return checked_json(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoded.paper.id)
+
+
+def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
+    """A weight of 0 is no feature."""
+    return {name: weight for name, weight in _floats(weights).items() if weight}
 
 
 def _floats(weights: Mapping[str, float]) -> dict[str, float]:

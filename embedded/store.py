@@ -7,11 +7,11 @@ from datetime import date
 from pathlib import Path
 from types import TracebackType
 
-from sciret.embedded import schema, writer
+from sciret.embedded import postings, schema, writer
 from sciret.embedded.completion import complete
 from sciret.embedded.database import Database
 from sciret.embedded.filters import HIDDEN
-from sciret.embedded.index import Index
+from sciret.embedded.index import Contributions, Index
 from sciret.embedded.records import ids_as_json, read, to_row
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.errors import QueryError, WrongModelError
@@ -24,7 +24,8 @@ SELECT
     (SELECT count(*) FROM papers) - (SELECT count(*) FROM facets WHERE {HIDDEN}) AS searchable,
     (SELECT coalesce(sum(sentences), 0) FROM papers) AS sentences,
     (SELECT coalesce(sum(words), 0) FROM papers) AS words,
-    (SELECT count(DISTINCT feature) FROM postings) AS features,
+    (SELECT count(*) FROM (SELECT DISTINCT channel, feature FROM postings WHERE channel <> '{postings.FACET}'))
+        AS features,
     (SELECT min(year) FROM facets) AS first_year,
     (SELECT max(year) FROM facets) AS last_year,
     model, dims FROM state
@@ -60,7 +61,10 @@ class EmbeddedStore:
 
     @property
     def channels(self) -> Sequence[Channel]:
-        return CHANNELS
+        """CASPER only where papers have features: not in a store that was filled before there were any."""
+        with self._database.reading() as connection:
+            learned = postings.has(connection, postings.TOKENS, postings.KEYPHRASES)
+        return CHANNELS if learned else tuple(channel for channel in CHANNELS if channel != "casper")
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         known = "SELECT id, hash FROM papers WHERE id IN (SELECT value FROM json_each(?))"
@@ -102,8 +106,8 @@ class EmbeddedStore:
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         with self._database.reading() as connection:
             snapshot = self._index.snapshot(connection)
-            words = self._index.words(snapshot, query.text, sparse) if sparse else ()
-            return complete(snapshot, query, ids, words, sentences=sentences)
+            found = self._index.contributions(snapshot, query, sparse) if sparse else Contributions()
+            return complete(snapshot, query, ids, found, sentences=sentences)
 
     def stats(self) -> Mapping[str, int | str | None]:
         with self._database.reading() as connection:

@@ -20,7 +20,8 @@ def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     _insert(connection, "records", [(n, r.record) for n, r in numbered])
     _insert(connection, "dense", [(n, r.dense) for n, r in numbered if r.dense is not None])
     _insert(connection, "sentences", [(n, r.sentence_vectors) for n, r in numbered if r.sentence_vectors is not None])
-    postings.add(connection, postings.WORDS, first, [row.terms for row in rows])
+    features = [row.features for row in rows]
+    postings.add(connection, first, {channel: [each[channel] for each in features] for channel in features[0]})
     connection.execute("UPDATE state SET last_num = ?", (numbered[-1][0],))
     _finish(connection)
 

@@ -116,6 +116,13 @@ def test_what_dashboards_show() -> None:
     assert written(bare())["has_abstract"] is False
 
 
+def test_dashboards_show_the_keyphrases_of_most_weight() -> None:
+    """As they are compared: ten, without case, each once, and none without weight."""
+    keyphrases = {**{f"phrase {i:02}": 1.0 + i for i in range(15)}, "Sea Ice": 50.0, "SEA ICE": 49.0, "nothing": 0.0}
+    terms = written(replace(bare(), keyphrases=keyphrases))["keyphrase_terms"]
+    assert terms == ["sea ice", *(f"phrase {i:02}" for i in range(14, 6, -1))]
+
+
 def test_facets_are_folded_and_a_missing_text_is_empty() -> None:
     document = written(bare(venue="Straße", authors=("Åsa", "B"), access="embargoed"))
     assert document["facets"]["venue"] == "strasse"

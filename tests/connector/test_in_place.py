@@ -27,7 +27,7 @@ from sciret.store import Channel, Condition, Scope
 MODEL, DIMS = "a" * 64, 16
 WORDS = ["moss", "peat", "water", "carbon", "root", "fungus", "light", "soil", "seed", "leaf"]
 ALL = Scope(restricted=True)
-CHANNELS: tuple[Channel, ...] = ("bm25", "tfidf", "dense")
+CHANNELS: tuple[Channel, ...] = ("bm25", "tfidf", "casper", "dense")
 
 
 class Server(Protocol):
@@ -87,7 +87,9 @@ def encoded(number: int, rng: np.random.Generator, **fields: Any) -> EncodedPape
     words = rng.choice(WORDS, 12).tolist()
     paper = Paper(f"p{number}", " ".join(words[:3]), " ".join(words[3:]), year=2000 + number, **fields)
     sentences = ("One.", "Two.")
-    return EncodedPaper(paper, MODEL, vectors(rng, 1)[0], sentences, ("method", "other"), vectors(rng, 2), {"a.b": 1.5})
+    dense, rows = vectors(rng, 1)[0], vectors(rng, 2)
+    tokens, keyphrases = {"a.b": 1.5 + number / 4}, {f"peat {number % 3}.": 2.0}
+    return EncodedPaper(paper, MODEL, dense, sentences, ("method", "other"), rows, tokens, keyphrases)
 
 
 def vectors(rng: np.random.Generator, count: int) -> Vector:
@@ -103,7 +105,8 @@ def papers() -> list[EncodedPaper]:
 
 def a_query(text: str = "moss carbon peat") -> EncodedQuery:
     rng = np.random.default_rng(9)
-    return EncodedQuery(text, MODEL, vectors(rng, 1)[0], (text,), vectors(rng, 2))
+    dense, rows = vectors(rng, 1)[0], vectors(rng, 2)
+    return EncodedQuery(text, MODEL, dense, (text,), rows, tokens={"a.b": 1.0}, keyphrases={"peat 1.": 3.0})
 
 
 @pytest.mark.parametrize(
@@ -115,13 +118,20 @@ def test_ranks_and_scores_are_those_of_a_store_of_our_own(
     """By every channel, under conditions, with or without graphs of nearest neighbours in the index."""
     client = library(knn=knn)
     store, exact = open_in_place(client), open_in_place(client, exact=True)
+    assert "casper" not in store.channels
     assert store.write(papers()) == 20
+    assert set(store.channels) == set(open_in_place(client).channels) == set(CHANNELS)
     own = OpenSearchStore.open(
         f"{client.address.url}/{unique_name('own')}", create=True, exact=True, options=IndexOptions(replicas=0)
     )
     with own:
         own.write(papers())
-        scopes = [ALL, Scope(), Scope((Condition("venue", "!=", "v1"), Condition("year", ">", 2003)))]
+        scopes = [
+            ALL,
+            Scope(),
+            Scope((Condition("keyphrase", "=", "Peat 2."),)),
+            Scope((Condition("venue", "!=", "v1"), Condition("year", ">", 2003))),
+        ]
         for scope, channel in product(scopes, CHANNELS):
             found = own.candidates(a_query(), [channel], 8, scope)
             assert found
@@ -131,13 +141,14 @@ def test_ranks_and_scores_are_those_of_a_store_of_our_own(
         assert len(store.candidates(a_query(), ["bm25"], 50, ALL)) == len(own.candidates(a_query(), ["bm25"], 50, ALL))
         ids = [f"p{n}" for n in range(30)]
         assert store.candidates(a_query(), CHANNELS, 5, replace(ALL, ids=tuple(ids))) == tuple(ids[:20])
-        ours, theirs = (s.complete(a_query(), ids, "tfidf", sentences=True) for s in (store, own))
-        assert ours.ids == theirs.ids
-        assert ours.terms == theirs.terms
-        np.testing.assert_array_equal(ours.dense, theirs.dense)
-        np.testing.assert_array_equal(ours.contributions, theirs.contributions)
-        for left, right in zip(ours.sentence_vectors, theirs.sentence_vectors, strict=True):
-            np.testing.assert_array_equal(left, right)
+        for sparse in ("tfidf", "casper"):
+            ours, theirs = (s.complete(a_query(), ids, sparse, sentences=True) for s in (store, own))
+            assert ours.ids == theirs.ids
+            assert (ours.terms, ours.keyphrases) == (theirs.terms, theirs.keyphrases)
+            np.testing.assert_array_equal(ours.dense, theirs.dense)
+            np.testing.assert_array_equal(ours.contributions, theirs.contributions)
+            for left, right in zip(ours.sentence_vectors, theirs.sentence_vectors, strict=True):
+                np.testing.assert_array_equal(left, right)
         assert ours.load(3).paper == theirs.load(3).paper == papers()[3].paper
         apart = {"index": None, "bytes": None}
         assert {**store.stats(), **apart} == {**own.stats(), **apart}
@@ -155,7 +166,7 @@ def test_papers_come_back_and_are_known_by_their_hash(
     assert store.hashes(["p1", "p25", "nowhere"]) == {"p1": written[1].paper.content_hash}
     (found,) = store.get(["p2", "p25"]).values()
     assert found.paper == written[2].paper
-    assert found.tokens == {"a.b": 1.5}
+    assert (found.tokens, found.keyphrases) == ({"a.b": 2.0}, {"peat 2.": 2.0})
     assert found.roles == ("method", "other")
 
 

@@ -80,6 +80,11 @@ def test_conditions(field: str) -> None:
     assert placed({"query": clause})["query"]["bool"]["filter"] == [{"term": {f"sciret.facets.{field}": "x"}}]
 
 
+def test_conditions_of_keyphrases() -> None:
+    clause = admitted(Scope((Condition("keyphrase", "=", "Sea ice"),), restricted=True), DAY)
+    assert placed({"query": clause})["query"]["bool"]["filter"] == [{"term": {"sciret.keyphrase_terms": "sea ice"}}]
+
+
 def test_answers_are_taken_out_of_their_documents() -> None:
     hits = [
         {"_id": "1", "_source": {"sciret": {"id": "1", "title": "T"}}},

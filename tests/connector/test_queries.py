@@ -12,7 +12,7 @@ import pytest
 
 from sciret.connector import queries, statistics
 from sciret.connector.filters import admitted
-from sciret.store import SPARSE, Condition, Scope, Sparse
+from sciret.store import LEXICAL, Condition, Lexical, Scope
 
 VECTOR = np.ones(3, np.float32)
 FILTER = admitted(Scope(where=(Condition.parse("year>2000"),)), date(2024, 1, 1))
@@ -70,9 +70,9 @@ def test_the_filter_is_inside_each_graph_search(name: str) -> None:
         assert (options["k"], options["filter"]) == (7, FILTER)
 
 
-@pytest.mark.parametrize("sparse", SPARSE)
+@pytest.mark.parametrize("sparse", LEXICAL)
 @pytest.mark.parametrize("count", [1, 999, 1000, 1001, 3000])
-def test_never_more_clauses_than_the_server_takes(sparse: Sparse, count: int) -> None:
+def test_never_more_clauses_than_the_server_takes(sparse: Lexical, count: int) -> None:
     """Beyond it the server chooses the most selective words itself, by its own statistics."""
     body = queries.lexical(sparse, {f"t{i}": 1 for i in range(count)}, 10, FILTER)
     clauses = sum("term" in part for part in parts(body)) + sum("range" in part for part in parts(body))

@@ -24,7 +24,7 @@ from sciret.errors import PapersRefusedError, QueryError, StoreError, WrongModel
 from sciret.mappings.options import IndexOptions
 from sciret.paper import Paper
 from sciret.retrieval.search import SearchOptions, channels, search
-from sciret.store import CHANNELS, SPARSE, Condition, Scope
+from sciret.store import CHANNELS, LEXICAL, Condition, Scope
 
 DIMS = 8
 ONE_NODE = IndexOptions(replicas=0)
@@ -82,11 +82,13 @@ def query(text: str = "some words", **parts: Any) -> EncodedQuery:
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_search_is_two_round_trips(open_store: Open, monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
     """Whatever the channels, and hits are shown without asking again. Exact candidates cost one more."""
-    open_store().write([paper(f"p{i}", f"words {i % 7}", access="open") for i in range(40)])
+    papers = [paper(f"p{i}", f"words {i % 7}", access="open") for i in range(40)]
+    open_store().write([replace(each, tokens={"word": 1.0 + i % 7}) for i, each in enumerate(papers)])
     store = open_store(exact=exact)
     searches = {
         "text": (query("words 3 4"), SearchOptions()),
         "tfidf": (query("words 3 4"), SearchOptions(sparse="tfidf")),
+        "casper": (query("words 3 4", tokens={"word": 1.0}), SearchOptions(sparse="casper")),
         "aspect": (replace(query("words 3"), like="p3", chosen=(1, 2)), SearchOptions()),
         "chosen": (query("words"), SearchOptions(scope=Scope(ids=("p1", "p2")))),
     }
@@ -96,7 +98,8 @@ def test_a_search_is_two_round_trips(open_store: Open, monkeypatch: pytest.Monke
         requests.clear()
         hits = search(store, asked, options)
         assert len(hits) >= 2
-        assert len(requests) <= (3 if exact else 2), (name, requests)
+        more = 2 if name == "casper" else 1  # the server knows weights only roughly: others might be better
+        assert len(requests) <= (2 + more if exact else 2), (name, requests)
 
 
 def test_a_query_may_have_thousands_of_words(open_store: Open) -> None:
@@ -108,7 +111,7 @@ def test_a_query_may_have_thousands_of_words(open_store: Open) -> None:
     quick, exact = open_store(), open_store(exact=True)
     quick.write([paper(paper_id, " ".join(words)) for paper_id, words in texts.items()])
     asked = query(" ".join([*usual, *rare]))
-    for sparse in SPARSE:
+    for sparse in LEXICAL:
         assert quick.candidates(asked, [sparse], 20, Scope())[0] == "best"
     completed = exact.complete(asked, list(texts), "bm25", sentences=False)
     known = {word for words in texts.values() for word in words}
@@ -137,8 +140,9 @@ def test_the_default_finds_what_exact_scores_find(open_store: Open) -> None:
     """On an index this small the graphs miss nothing, with filters and on every channel."""
     quick, exact = open_store(), open_store(exact=True)
     rng = np.random.default_rng(4)
-    quick.write([paper(f"p{i}", f"a{rng.integers(9)} b{rng.integers(9)} c{i}", year=1990 + i % 20) for i in range(200)])
-    asked = query("a3 b4 c77")
+    papers = [paper(f"p{i}", f"a{rng.integers(9)} b{rng.integers(9)} c{i}", year=1990 + i % 20) for i in range(200)]
+    quick.write([replace(each, tokens={word: rng.uniform() for word in each.paper.title.split()}) for each in papers])
+    asked = query("a3 b4 c77", tokens={"a3": 1.0, "b4": 0.5, "c77": 2.0})
     for channel in CHANNELS:
         for scope in (Scope(), Scope(where=(Condition.parse("year>=2005"),))):
             mine = quick.candidates(asked, [channel], 20, scope)

@@ -27,7 +27,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 def _write(connection: sqlite3.Connection, first: int, features: Sequence[Mapping[str, float]]) -> None:
     rows = [(num, f"id{num}") for num in range(first, first + len(features))]
     connection.executemany("INSERT INTO papers VALUES (?, ?, '', 0, 0, 0)", rows)
-    postings.add(connection, "words", first, features)
+    postings.add(connection, first, {"words": features})
     postings.settle(connection)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.mappings.options import IndexOptions
 from sciret.paper import Paper
-from sciret.store import Channel, Store
+from sciret.store import SPARSE, Channel, Store
 
 DIMS = 16
 MODEL = "a" * 64
@@ -106,21 +107,43 @@ class Maker:
     """Random papers and queries; the same seed gives the same ones."""
 
     rng: np.random.Generator
+    weighing: np.random.Generator = field(default_factory=lambda: np.random.default_rng(6))
 
     def paper(self, paper_id: str, **fields: object) -> EncodedPaper:
         words = self.rng.choice(VOCABULARY, int(self.rng.integers(3, 60)), p=_ZIPF).tolist()
         paper = Paper(paper_id, " ".join(words[:3]), " ".join(words[3:]), **fields)  # type: ignore[arg-type]
         count = int(self.rng.integers(1, 5))
         sentences = tuple(f"Sentence {i} of {paper_id}." for i in range(count))
-        return EncodedPaper(paper, MODEL, self.vectors(1)[0], sentences, ("method",) * count, self.vectors(count))
+        return EncodedPaper(
+            paper,
+            MODEL,
+            self.vectors(1)[0],
+            sentences,
+            ("method",) * count,
+            self.vectors(count),
+            tokens=self.weights(dict.fromkeys(words)),
+            keyphrases=self.weights(dict.fromkeys(f"{a} {b}." for a, b in pairwise(words))),
+        )
 
     def papers(self, count: int, prefix: str = "p") -> list[EncodedPaper]:
         return [self.paper(f"{prefix}{number}") for number in range(count)]
 
     def query(self, text: str | None = None, **parts: object) -> EncodedQuery:
         text = text or " ".join(self.rng.choice(VOCABULARY, 4))
-        query = EncodedQuery(text, MODEL, self.vectors(1)[0], (text,), self.vectors(2))
+        words = text.split()
+        query = EncodedQuery(
+            text,
+            MODEL,
+            self.vectors(1)[0],
+            (text,),
+            self.vectors(2),
+            tokens=self.weights(dict.fromkeys(words)),
+            keyphrases=self.weights(dict.fromkeys(f"{a} {b}." for a, b in product(VOCABULARY[:3], words[:3]))),
+        )
         return replace(query, **parts)  # type: ignore[arg-type]
+
+    def weights(self, names: Iterable[str]) -> dict[str, float]:
+        return {name: float(np.float32(self.weighing.uniform(0.05, 3))) for name in names}
 
     def vectors(self, count: int) -> Vector:
         rows = self.rng.standard_normal((count, DIMS)).astype(np.float32)
@@ -149,20 +172,29 @@ class Reference:
 
     def scores(self, query: EncodedQuery, channel: Channel) -> dict[str, float]:
         """Of every paper; a paper that a lexical channel does not find has 0."""
-        if channel in ("bm25", "tfidf"):
-            return {paper_id: sum(parts.values()) for paper_id, parts in self.parts(query.text, channel).items()}
+        if channel in SPARSE:
+            return {paper_id: sum(parts.values()) for paper_id, parts in self.parts(query, channel).items()}
         return {paper_id: self._cosine(query, paper, channel) for paper_id, paper in self.papers.items()}
 
     def ranking(self, query: EncodedQuery, channel: Channel, k: int) -> list[str]:
         scores = self.scores(query, channel)
-        found = [i for i in scores if channel in ("dense", "sentence") or scores[i] > 0]
+        found = [i for i in scores if channel not in SPARSE or scores[i] > 0]
         return sorted(found, key=lambda i: (-round(scores[i], 12), i))[:k]
 
-    def parts(self, text: str, channel: Channel) -> dict[str, Mapping[str, float]]:
-        """What each word of the text adds to each paper's score."""
-        terms = {term: count for term, count in count_terms(text).items() if self.having[term]}
+    def parts(self, query: EncodedQuery, channel: Channel) -> dict[str, Mapping[str, float]]:
+        """What each feature of the query adds to each paper's score."""
+        if channel == "casper":
+            return {paper_id: self._casper(query, paper) for paper_id, paper in self.papers.items()}
+        terms = {term: count for term, count in count_terms(query.text).items() if self.having[term]}
         weigh = self._bm25 if channel == "bm25" else self._tfidf
         return {paper_id: weigh(terms, counts) for paper_id, counts in self.counts.items()}
+
+    def _casper(self, query: EncodedQuery, paper: EncodedPaper) -> Mapping[str, float]:
+        """Tokens of these tests are single words, keyphrases are two: no name is both."""
+        squares = sum(w * w for w in query.tokens.values()) + query.beta * sum(w * w for w in query.keyphrases.values())
+        tokens = {name: w * paper.tokens.get(name, 0.0) / squares for name, w in query.tokens.items()}
+        concepts = query.keyphrases.items()
+        return tokens | {name: query.beta * w * paper.keyphrases.get(name, 0.0) / squares for name, w in concepts}
 
     def _bm25(self, terms: Mapping[str, int], counts: Counter[str]) -> Mapping[str, float]:
         idf = {t: math.log(1 + (self.size - self.having[t] + 0.5) / (self.having[t] + 0.5)) for t in terms}
