@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sciret.cli.train_anchored import anchored
 from sciret.cli.train_casper import casper
 from sciret.cli.train_mine import mine
 from sciret.cli.train_mlm import mlm
@@ -17,6 +18,7 @@ def command() -> None:
     sciret train mine --corpus papers.jsonl --contexts contexts.jsonl --out triplets.jsonl.gz
     sciret train mlm runs/mlm --model distilbert-base-uncased --keyphrases keyphrases.txt --papers papers.jsonl
     sciret train casper runs/casper --model runs/mlm --triplets triplets.jsonl.gz --papers papers.jsonl
+    sciret train anchored runs/head --config head.toml
 
     docs/training.md describes the data and what comes of it.
     """
@@ -25,3 +27,4 @@ def command() -> None:
 command.add_command(mine)
 command.add_command(mlm)
 command.add_command(casper)
+command.add_command(anchored)

@@ -1,4 +1,4 @@
-"""Train the anchored head: triplets and a bundle in, a head out that `sciret export --head` puts on the encoder."""
+"""Train the anchored head: triplets and a bundle in, a head out that `sciret export` puts on its encoder."""
 
 from __future__ import annotations
 
@@ -174,7 +174,9 @@ def _anchors(pieces: list[Ints], tokens: Ints, known: int) -> Floats:
     return found
 
 
-def train_anchored(configuration: AnchoredTraining, out: Path, resume: bool, on_line: OnLine) -> Outcome:
+def train_anchored(
+    configuration: AnchoredTraining, out: Path, resume: bool, on_line: OnLine, tell: Callable[[str], None]
+) -> Outcome:
     """Everything from files to a head in `out`; with `resume`, from where the run in it stopped."""
     run = RunFolder(out)
     with joined(configuration.device) as processes:
@@ -189,8 +191,8 @@ def train_anchored(configuration: AnchoredTraining, out: Path, resume: bool, on_
         content = content_pieces(tokenizer.get_vocab())
         reader = StateReader(bundle, content, PhraseMatcher(keyphrases))
         states = Path(configuration.states) if configuration.states else run.data / "states"
-        queries = compute_texts(data.queries, reader.query, states, "queries", lambda text: on_line_text(on_line, text))
-        papers = compute_texts(data.papers, reader.paper, states, "papers", lambda text: on_line_text(on_line, text))
+        queries = compute_texts(data.queries, reader.query, states, "queries", tell)
+        papers = compute_texts(data.papers, reader.paper, states, "papers", tell)
         torch.manual_seed(configuration.seed)
         head = make_head(bundle, content, len(keyphrases), configuration)
         if not run.has_checkpoint:
@@ -199,10 +201,6 @@ def train_anchored(configuration: AnchoredTraining, out: Path, resume: bool, on_
         outcome = Trainer(task, configuration, run, processes).train(on_line)
         save_head(run, head, bundle, keyphrases, configuration)
     return outcome
-
-
-def on_line_text(on_line: OnLine, text: str) -> None:
-    on_line({"step": 0, "seconds": 0.0, "text": text})
 
 
 def make_head(bundle: Bundle, content: Any, keyphrases: int, configuration: AnchoredTraining) -> AnchoredHead:

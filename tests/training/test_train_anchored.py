@@ -1,0 +1,146 @@
+"""Whole runs of the anchored head on a tiny set, on states of a real graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sciret.encoders.bundle import TOKENIZER, load_bundle
+from sciret.errors import SettingsError
+from sciret.onnx_export.export import export_bundle
+from sciret.training import anchored
+from sciret.training.configuration import AnchoredTraining
+from sciret.training.states import Texts, content_pieces
+from sciret.training.train_anchored import open_head, train_anchored
+from sciret.training.trainer import Outcome, Trainer
+
+from .conftest import TEXT, Make, WriteJsonl, tiny_tokenizer
+from .tiny_runs import PAPERS, QUERIES, TOPICS, TRIPLETS, log
+
+Configure = Callable[..., AnchoredTraining]
+
+
+@pytest.fixture(scope="module")
+def encoder(checkpoints: Make, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A bundle with both graphs, exported once."""
+    out = tmp_path_factory.mktemp("dense") / "bundle"
+    export_bundle(str(checkpoints("bert", head=False)), out, name="tiny", licence="CC0-1.0", max_length=40)
+    return str(out)
+
+
+@pytest.fixture
+def configure_head(encoder: str, write_jsonl: WriteJsonl, tmp_path: Path) -> Configure:
+    papers = write_jsonl("papers.jsonl", PAPERS)
+    triplets = write_jsonl("triplets.jsonl", [{**row, "negatives": [], "scores": []} for row in TRIPLETS])
+    singular = [word for word in TEXT.split() if not word.endswith("s")]
+    keyphrases = tmp_path / "keyphrases.txt"
+    keyphrases.write_text("\n".join(dict.fromkeys([*TOPICS, *QUERIES, *singular])) + "\n", encoding="utf-8")
+    base = AnchoredTraining(
+        model=encoder,
+        papers=(str(papers),),
+        triplets=str(triplets),
+        keyphrases=str(keyphrases),
+        steps=6,
+        batch=4,
+        rate=1e-2,
+        warmup=2,
+        flops_steps=4,
+        log_every=3,
+        evaluate_every=2,
+        checkpoint_every=2,
+        pool=8,
+        hardest=3,
+        chance_columns=16,
+        active_keyphrases=10,
+        hidden=16,
+    )
+    return lambda **changes: replace(base, **changes)
+
+
+def train(configuration: AnchoredTraining, out: Path, resume: bool = False) -> tuple[Outcome, list[dict[str, Any]]]:
+    lines: list[dict[str, Any]] = []
+    return train_anchored(configuration, out, resume, lines.append, lambda _: None), lines
+
+
+@pytest.mark.parametrize("contrast", ["decoupled", "unified"])
+def test_a_tiny_set_is_learned_by_heart(
+    configure_head: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contrast: str
+) -> None:
+    """No word of a query is in its paper, so only what the head reads between the words can find it."""
+    monkeypatch.setattr(anchored, "BIAS", 1.0)  # random states point at no word: none would be active to begin with
+    configuration = configure_head(
+        steps=300, batch=8, contrast=contrast, log_every=10, evaluate_every=300, checkpoint_every=300
+    )
+    freely = replace(configuration, rate=2e-2, distillation_weight=0.0, token_flops=0.0, keyphrase_flops=0.0)
+    _, lines = train(freely, tmp_path / "run")
+    logged = [line for line in lines if "found" in line]
+    assert logged[0]["found"] < 0.8
+    assert logged[-1]["found"] == 1
+    assert logged[-1]["contrast"] < 0.2 * logged[0]["contrast"]
+
+
+def test_a_run_that_was_stopped_goes_on_bit_by_bit(
+    configure_head: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = configure_head()
+    train(configuration, tmp_path / "whole")
+    advance = Trainer._advance
+
+    def stopped(self: Trainer, batches: list[Any]) -> None:
+        if self._progress.step == 5:
+            raise KeyboardInterrupt
+        advance(self, batches)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_advance", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(configuration, tmp_path / "parts")
+    assert not (tmp_path / "parts" / "model").exists()
+    outcome, _ = train(configuration, tmp_path / "parts", resume=True)
+    assert outcome.steps == 6
+    heads = [open_head(tmp_path / run / "model")[0].state_dict() for run in ("whole", "parts")]
+    torch.testing.assert_close(heads[1], heads[0], rtol=0, atol=0)
+    assert log(tmp_path / "parts") == log(tmp_path / "whole")
+
+
+def test_the_head_says_how_it_came_about(configure_head: Configure, tmp_path: Path) -> None:
+    train(configure_head(steps=2), tmp_path / "run")
+    head, keyphrases, description = open_head(tmp_path / "run" / "model")
+    assert len(keyphrases) == len(head.phrases)
+    assert description["provenance"]["configuration"]["seed"] == 1
+    assert description["provenance"]["data"].keys() == {"papers.jsonl", "triplets.jsonl", "keyphrases.txt"}
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["kind"] == "anchored"
+
+
+def test_states_are_kept_and_computed_only_once(configure_head: Configure, encoder: str, tmp_path: Path) -> None:
+    """States of content positions only, with the title's first; a second run on the same folder computes none."""
+    configuration = configure_head(steps=1, states=str(tmp_path / "states"))
+    train(configuration, tmp_path / "one")
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "states").iterdir()}
+    train(configuration, tmp_path / "two")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "states").iterdir()} == written
+    papers = Texts(tmp_path / "states", "papers")
+    tokenizer = tiny_tokenizer()
+    read = [tokenizer.convert_ids_to_tokens(papers.pieces(number).tolist()) for number in range(len(papers))]
+    assert ["study", "coral", "reef"] in [pieces[:3] for pieces in read]
+    assert all(len(papers.states(number)) == len(pieces) for number, pieces in enumerate(read))
+    titles = [pieces[: papers.titles[number]] for number, pieces in enumerate(read)]
+    assert all(title[0] == "study" and "show" not in title for title in titles)
+    assert load_bundle(encoder).path(TOKENIZER).is_file()
+
+
+def test_function_words_and_marks_are_no_content() -> None:
+    vocabulary = {"[CLS]": 0, "the": 1, ".": 2, "cell": 3, "##s": 4, "2": 5}
+    assert np.flatnonzero(content_pieces(vocabulary)).tolist() == [3, 4, 5]
+
+
+def test_a_vocabulary_must_be_given(configure_head: Configure) -> None:
+    with pytest.raises(SettingsError, match="vocab build"):
+        configure_head(keyphrases="")
