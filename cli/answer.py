@@ -15,7 +15,7 @@ from sciret.cli.stores import open_store
 from sciret.hit import Hit
 from sciret.retrieval.following import StoreEncoder, following
 from sciret.retrieval.queries import Question, encode_question
-from sciret.retrieval.search import SearchOptions, rerank_weight, search
+from sciret.retrieval.search import SearchOptions, rerank_weight, search, weighed
 from sciret.settings import Settings
 
 
@@ -34,6 +34,8 @@ class Answer:
     encode_seconds: float = 0.0
     """Of the question, with the loading of the model."""
     search_seconds: float = 0.0
+    beta: float | None = None
+    """As used; None where the sparse side has no keyphrases."""
 
 
 def answer(question: Question, settings: Settings, options: SearchOptions) -> Answer:
@@ -46,11 +48,12 @@ def answer(question: Question, settings: Settings, options: SearchOptions) -> An
 
 def _answer(question: Question, encoder: StoreEncoder, settings: Settings, options: SearchOptions) -> Answer:
     store, begun = encoder.store, perf_counter()
-    query = encode_question(question, encoder, store, restricted=options.scope.restricted)
+    query = encode_question(question, encoder, store, options)
     encoded = perf_counter()
     hits = search(store, query, options)
     seconds = encoded - begun, perf_counter() - encoded
-    return Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds)
+    beta = weighed(query, options).beta if options.sparse == "casper" else None
+    return Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds, beta)
 
 
 def print_answer(answer: Answer, *, explain: bool, as_json: bool) -> None:
@@ -87,6 +90,7 @@ def settings_record(answer: Answer) -> Mapping[str, Any]:
         "candidates": options.candidates,
         "lambda": options.lambda_ if options.sparse else 1.0,
         "sparse": options.sparse or "none",
+        "beta": answer.beta,
         "rerank": options.rerank,
         "rerank_weight": answer.rerank_weight,
         "where": [f"{c.field}{c.op}{c.value}" for c in options.scope.where],

@@ -1,4 +1,4 @@
-"""`--explain` for people: the sum behind a score, the words, and which sentence was moved to which."""
+"""`--explain` for people: the sum behind a score, the words and concepts, and which sentence was moved to which."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from sciret.hit import Hit, SentenceMatch
 def explanation(hit: Hit, answer: Answer) -> Iterator[RenderableType]:
     for line in sums(hit, answer):
         yield Text(line, style="green")
-    if hit.why.terms:
-        shares = ", ".join(f"{word} {share:.1%}" for word, share in hit.why.terms.items())
-        yield Text(f"words, each with its share of {answer.options.sparse}: {harmless(shares)}")
+    for kind, matched in (("words", hit.why.terms), ("concepts", hit.why.keyphrases)):
+        if matched:
+            shares = ", ".join(f"{name} {share:.1%}" for name, share in matched.items())
+            yield Text(f"{kind}, each with its share of {answer.options.sparse}: {harmless(shares)}")
     by_row = sorted(hit.why.sentences, key=lambda cell: (cell.query_sentence, -cell.mass))
     for number, cells in groupby(by_row, lambda cell: cell.query_sentence):
         row = list(cells)

@@ -12,11 +12,13 @@ PARTS = ("dense", "sparse", "fused", "rerank")
 
 
 def hit_record(hit: Hit, *, explain: bool) -> Mapping[str, Any]:
-    """All fields of the paper, the parts of the score (null where it has no such part), and why."""
+    """All fields of the paper, the model's keyphrases for it, the parts of the score (null where it has no such part),
+    and why."""
     return {
         "rank": hit.rank,
         "score": hit.score,
         **asdict(hit.paper),
+        "keyphrases": list(hit.keyphrases),
         "parts": {**dict.fromkeys(PARTS), **hit.parts},
         "why": _why_record(hit.why, explain=explain),
     }

@@ -18,7 +18,7 @@ from sciret.hit import Hit
 from sciret.paper import Paper
 
 WORDS = 8
-"""Matched words in the short view, those with the largest share first."""
+"""Matched words, and matched concepts, in the short view, those with the largest share first."""
 
 
 def print_hits(answer: Answer, *, explain: bool) -> None:
@@ -63,10 +63,11 @@ def _identity(paper: Paper) -> Iterator[str]:
 
 
 def _reasons(hit: Hit) -> Iterator[RenderableType]:
-    if hit.why.terms:
-        words = list(hit.why.terms)
-        more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
-        yield Text(f"words: {harmless(', '.join(words[:WORDS]))}{more}", style="cyan")
+    for kind, matched in (("words", hit.why.terms), ("concepts", hit.why.keyphrases)):
+        if matched:
+            names = list(matched)
+            more = f" and {len(names) - WORDS} more" if len(names) > WORDS else ""
+            yield Text(f"{kind}: {harmless(', '.join(names[:WORDS]))}{more}", style="cyan")
     best = best_sentence(hit.why)
     if best is not None:
         yield Text(harmless(best.paper_text), style="dim")

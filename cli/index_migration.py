@@ -20,6 +20,7 @@ from sciret.connector.versions import Version, read_versions
 from sciret.encoders.bundle import Bundle, load_bundle, shipped
 from sciret.encoders.choice import EncoderChoice
 from sciret.encoders.encoder import Encoder
+from sciret.encoders.learned import BETA
 from sciret.errors import BundleError, SettingsError, StoreError, WrongModelError
 from sciret.retrieval.canary import CanaryReport, Side, compare
 from sciret.retrieval.migrate import MigrationReport, encode_again, migrate, take_over
@@ -141,6 +142,8 @@ def _old_encoder(model: str | None, settings: Settings, named: str | None) -> Qu
 
 class _NoEncoder:
     """For questions that are papers: their vectors are stored."""
+
+    beta = BETA
 
     def encode_query(self, text: str) -> Any:
         raise StoreError(f"no model is at hand to encode {text!r}")

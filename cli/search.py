@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from sciret.retrieval.queries import Question
     from sciret.retrieval.search import SearchOptions
 
-SPARSE = ("bm25", "tfidf", "none")
+SPARSE = ("bm25", "tfidf", "casper", "none")
 RERANK = ("transport", "single", "attention", "none")
 ASPECTS = ("background", "method", "result")
 DEFAULTS = Settings()
 SETTINGS = (
     *("store", "model", "device", "threads"),
-    *("k", "candidates", "lambda_", "sparse", "rerank", "rerank_weight", "exact", "query_log"),
+    *("k", "candidates", "lambda_", "sparse", "beta", "rerank", "rerank_weight", "exact", "query_log"),
 )
 RUN_DEPTH = 100
 """Hits a query in a run: measures such as R@100 look that far, a person does not."""
@@ -71,7 +71,14 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
 @click.option(
     "--sparse",
     type=click.Choice(SPARSE),
-    help=f"The sparse side: BM25, TF-IDF cosine, or none.  [SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
+    help="The sparse side: BM25, TF-IDF cosine, CASPER's learned words and concepts, or none.  "
+    f"[SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
+)
+@click.option(
+    "--beta",
+    type=click.FloatRange(min=0),
+    metavar="B",
+    help="With --sparse casper: what a concept counts beside a word.  [SCIRET_BETA; default: the model's]",
 )
 @click.option(
     "--rerank",
@@ -177,6 +184,7 @@ def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bo
         candidates=settings.candidates,
         lambda_=settings.lambda_,
         sparse=None if settings.sparse == "none" else settings.sparse,  # type: ignore[arg-type]  # checked above
+        beta=settings.beta,
         rerank=settings.rerank,  # type: ignore[arg-type]
         rerank_weight=settings.rerank_weight,
         aspect_weight=settings.aspect_weight,

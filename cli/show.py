@@ -42,10 +42,14 @@ def command(paper_id: str, store: str | None, access: str, as_json: bool) -> Non
 
 
 def paper_record(stored: EncodedPaper) -> Mapping[str, Any]:
-    """All fields of the paper, empty ones too; `sentences` are the stored ones with their numbers and roles."""
+    """All fields of the paper, empty ones too, and the keyphrases of most weight that the model gave it; `sentences`
+    are the stored ones with their numbers and roles."""
+    from sciret.encoders.learned import top
+
     roles = stored.roles or (None,) * len(stored.sentences)
     return {
         **asdict(stored.paper),
+        "keyphrases": top(stored.keyphrases),
         "sentences": [
             {"number": number, "role": role, "text": text}
             for number, (text, role) in enumerate(zip(stored.sentences, roles, strict=True), start=1)

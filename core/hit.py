@@ -29,6 +29,7 @@ class Why:
     terms: Mapping[str, float] = field(default_factory=dict)
     """Matched words with their share of the sparse score, largest first."""
     keyphrases: Mapping[str, float] = field(default_factory=dict)
+    """Matched concepts likewise; both together sum to 1."""
     sentences: tuple[SentenceMatch, ...] = ()
     """The heaviest cells of the transport plan (or the single best match), largest mass first."""
 
@@ -42,3 +43,5 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict)
     """Every part of the score by name: `dense` and `sparse` (cosines or their equals), `fused`, `rerank`."""
     why: Why = field(default_factory=Why)
+    keyphrases: tuple[str, ...] = ()
+    """Of the paper, those of most weight: what `--where keyphrase=` compares."""

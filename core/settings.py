@@ -26,6 +26,8 @@ class Settings:
     candidates: int = 100
     lambda_: float = 0.65
     sparse: str = "bm25"
+    beta: float | None = None
+    """What a keyphrase counts beside a token with `casper`; what the model was made for, unless it is set."""
     rerank: str = "transport"
     rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the rest is the fused score."""
@@ -94,6 +96,7 @@ def _field(name: str, where: str) -> str:
 
 def _typed(name: str, value: Any, where: str) -> Any:
     kind = _TYPES[_field(name, where)]
+    kind = float if kind == float | None else kind
     if kind is bool:
         return _switch(name, value, where)
     try:

@@ -7,6 +7,7 @@ from threading import Lock
 
 from sciret.encoders.bundle import load_bundle
 from sciret.encoders.encoder import Encoder
+from sciret.encoders.learned import BETA
 from sciret.errors import SettingsError, WrongModelError
 
 
@@ -20,6 +21,7 @@ class EncoderChoice:
         self._device, self._threads = device, threads
         self._names: dict[str, str] = {}
         """Fingerprint to bundle, in the order given."""
+        self._betas: dict[str, float] = {}
         self._encoders: dict[str, Encoder] = {}
         self._lock = Lock()
 
@@ -32,6 +34,12 @@ class EncoderChoice:
                 encoder = Encoder.open(self._names[found], device=self._device, threads=self._threads)
                 self._encoders[found] = encoder
             return self._encoders[found]
+
+    def beta(self, fingerprint: str) -> float:
+        """What a keyphrase counts beside a token, as the bundle says. The model is not loaded for it."""
+        with self._lock:
+            self._find(fingerprint)
+            return self._betas[fingerprint]
 
     def read(self) -> None:
         """All bundles, so that a name that stands for none is an error now and not after hours of work."""
@@ -49,5 +57,7 @@ class EncoderChoice:
 
     def _read_next(self) -> None:
         name = self._unread[0]
-        self._names.setdefault(load_bundle(name).fingerprint, name)
+        bundle = load_bundle(name)
+        self._names.setdefault(bundle.fingerprint, name)
+        self._betas.setdefault(bundle.fingerprint, bundle.sparse.beta if bundle.sparse else BETA)
         self._unread.pop(0)

@@ -46,6 +46,11 @@ class Encoder:
         return self._bundle
 
     @property
+    def beta(self) -> float:
+        """What a keyphrase counts beside a token."""
+        return self._features.beta if self._features else BETA
+
+    @property
     def device(self) -> str:
         """What is really used, `cpu` or `cuda`."""
         return self._session.device
@@ -84,7 +89,7 @@ class Encoder:
             sentence_vectors=_sentences(plain, rows),
             tokens=tokens,
             keyphrases=keyphrases,
-            beta=features.beta if features else BETA,
+            beta=self.beta,
         )
 
     def _encoded(self, groups: Iterator[Sequence[Item]]) -> Iterator[dict[int, EncodedPaper]]:

@@ -24,6 +24,9 @@ class Encoders(Protocol):
     def for_model(self, fingerprint: str) -> QueryEncoder:
         """The one with this fingerprint; WrongModelError if there is none."""
 
+    def beta(self, fingerprint: str) -> float:
+        """Of its bundle, without loading the model."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreEncoder:
@@ -33,10 +36,18 @@ class StoreEncoder:
     store: Store
 
     def encode_query(self, text: str) -> EncodedQuery:
+        return self.encoders.for_model(self._model).encode_query(text)
+
+    @property
+    def beta(self) -> float:
+        return self.encoders.beta(self._model)
+
+    @property
+    def _model(self) -> str:
         model = self.store.model
         if model is None:
             raise StoreError("the store is empty: `sciret ingest` fills it")
-        return self.encoders.for_model(model).encode_query(text)
+        return model
 
 
 def ask_following(question: Question, encoders: Encoders, store: Store, options: SearchOptions) -> Ranking:

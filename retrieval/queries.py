@@ -17,6 +17,10 @@ from sciret.store import Store
 class QueryEncoder(Protocol):
     def encode_query(self, text: str) -> EncodedQuery: ...
 
+    @property
+    def beta(self) -> float:
+        """What a keyphrase counts beside a token, as the model was made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -86,17 +90,20 @@ def open_paper(store: Store, paper_id: str, *, restricted: bool) -> EncodedPaper
     return stored
 
 
-def encode_question(question: Question, encoder: QueryEncoder, store: Store, *, restricted: bool) -> EncodedQuery:
+def encode_question(question: Question, encoder: QueryEncoder, store: Store, options: SearchOptions) -> EncodedQuery:
     """A text is encoded; a paper's own stored vectors are its query, so it must be in the store and open."""
     if question.text is not None:
         return encoder.encode_query(question.text)
-    stored = open_paper(store, question.like or "", restricted=restricted)
-    return paper_as_query(stored, question.sentences, ASPECTS[question.aspect] if question.aspect else ())
+    stored = open_paper(store, question.like or "", restricted=options.scope.restricted)
+    query = paper_as_query(stored, question.sentences, ASPECTS[question.aspect] if question.aspect else ())
+    if options.sparse == "casper" and options.beta is None:
+        query = replace(query, beta=encoder.beta)
+    return query
 
 
 def ask(question: Question, encoder: QueryEncoder, store: Store, options: SearchOptions) -> Ranking:
     """Rank papers for one question. With candidates, only those are ranked, and all of them that the store may show."""
-    query = encode_question(question, encoder, store, restricted=options.scope.restricted)
+    query = encode_question(question, encoder, store, options)
     if question.candidates is not None:
         options = replace(options, scope=replace(options.scope, ids=question.candidates))
     return ranking(store, query, options)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Literal, get_args
 
-from sciret.encoded import EncodedQuery
-from sciret.errors import SettingsError, StoreError, WrongModelError
-from sciret.hit import Hit
+from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.encoders.learned import MOST, limit, top
+from sciret.errors import QueryError, SettingsError, StoreError, WrongModelError
+from sciret.hit import Hit, Why
 from sciret.retrieval.explain import explain
 from sciret.retrieval.fusion import Scores, blend, fuse, rank
 from sciret.retrieval.transport import ASPECT_TAU, WHOLE_TAU, SentenceMatches, match
@@ -29,6 +31,8 @@ class SearchOptions:
     """How many each channel proposes; every proposed paper is scored in full."""
     lambda_: float = 0.65
     sparse: Sparse | None = "bm25"
+    beta: float | None = None
+    """What a keyphrase counts beside a token, with `casper`; None takes what the model was made for."""
     rerank: Rerank = "transport"
     rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the fused score has the rest."""
@@ -41,6 +45,8 @@ class SearchOptions:
             raise SettingsError("-k and --candidates are at least 1, and --from is at least 0")
         if not all(0 <= share <= 1 for share in (self.lambda_, self.rerank_weight, self.aspect_weight)):
             raise SettingsError("--lambda and --rerank-weight lie between 0 and 1")
+        if self.beta is not None and not 0 <= self.beta < inf:
+            raise SettingsError(f"--beta is a number from 0 on, not {self.beta}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +61,7 @@ class Ranking:
     order: Sequence[int]
     passed_over: int = 0
     """Better ones that `order` leaves out."""
+    sparse: Sparse | None = "bm25"
 
     def scored_ids(self) -> Iterator[tuple[str, float]]:
         for i in self.order:
@@ -64,8 +71,27 @@ class Ranking:
         """Decode and explain the records of the hits, and only of those."""
         for position, i in enumerate(self.order, start=self.passed_over + 1):
             stored = self.found.load(i)
-            why = explain(self.query, stored, self.found.terms, self.found.contributions[i], self.matches, i)
-            yield Hit(position, float(self.scores[i]), stored.paper, self._parts(i), why)
+            yield Hit(
+                rank=position,
+                score=float(self.scores[i]),
+                paper=stored.paper,
+                parts=self._parts(i),
+                why=self._why(i, stored),
+                keyphrases=top(stored.keyphrases),
+            )
+
+    def _why(self, i: int, stored: EncodedPaper) -> Why:
+        found = self.found
+        return explain(
+            self.query,
+            stored,
+            found.terms,
+            found.contributions[i],
+            self.matches,
+            i,
+            keyphrases=found.keyphrases,
+            pieces=self.sparse == "casper",
+        )
 
     def _parts(self, i: int) -> dict[str, float]:
         parts = {"dense": self.found.dense[i], "sparse": self.found.sparse[i], "fused": self.fused[i]}
@@ -86,6 +112,7 @@ def ranking(store: Store, query: EncodedQuery, options: SearchOptions) -> Rankin
     within the candidates of a channel; behind them every further page asks for more, which may come in anywhere.
     """
     check_model(store, query)
+    query = weighed(query, options)
     last = options.from_ + options.k
     proposing = channels(query, options, store.channels)
     ids = store.candidates(query, proposing, max(last, options.candidates), options.scope)
@@ -94,7 +121,7 @@ def ranking(store: Store, query: EncodedQuery, options: SearchOptions) -> Rankin
     matches = compare_sentences(query, found, options)
     scores = fused if matches is None else blend(fused, matches.similarity, rerank_weight(query, options))
     order = rank(scores, found.ids)[options.from_ : last if options.scope.ids is None else None]
-    return Ranking(query, found, fused, matches, scores, order, options.from_)
+    return Ranking(query, found, fused, matches, scores, order, options.from_, options.sparse)
 
 
 def check_model(store: Store, query: EncodedQuery) -> None:
@@ -106,15 +133,32 @@ def check_model(store: Store, query: EncodedQuery) -> None:
         raise WrongModelError("the store", stored, query.model)
 
 
+def weighed(query: EncodedQuery, options: SearchOptions) -> EncodedQuery:
+    """With the β that was asked for. A paper as the query has more features than a text: the heaviest are enough."""
+    beta = query.beta if options.beta is None else options.beta
+    if query.like is None:
+        return replace(query, beta=beta)
+    tokens, keyphrases = limit(query.tokens, query.keyphrases, beta, MOST)
+    return replace(query, tokens=tokens, keyphrases=keyphrases, beta=beta)
+
+
 def channels(query: EncodedQuery, options: SearchOptions, available: Sequence[Channel]) -> list[Channel]:
     """Who proposes candidates. A side without weight proposes nothing; aspects are proposed by single sentences too.
 
     Where the store cannot search for single sentences, what the others propose is reranked by sentences all the same.
     """
+    if options.sparse == "casper" and "casper" not in available:
+        raise QueryError(
+            "the papers of this store have no learned sparse features, since the model that it was filled by gives "
+            "none: search with --sparse bm25, or ingest into a new store with a model that `sciret models` lists with "
+            "tokens"
+        )
     chosen: list[Channel] = []
     if options.sparse is not None and options.lambda_ < 1:
         chosen.append(options.sparse)
     if options.lambda_ > 0 or options.sparse is None:
+        if query.dense is None and options.sparse is not None:
+            raise QueryError("the model of this store gives no document vectors: search with --lambda 0")
         chosen.append("dense")
     if query.aspect and options.rerank != "none":
         chosen.append("sentence")

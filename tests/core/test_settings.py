@@ -18,6 +18,7 @@ VALUES: dict[type, tuple[Any, Any, Any]] = {
     str: ("a", "b", "c"),
     int: (11, 12, 13),
     float: (0.125, 0.25, 0.375),
+    type(None): (0.125, 0.25, 0.375),  # a number that need not be given
     bool: (True, False, True),
 }
 

@@ -65,12 +65,16 @@ def test_a_text_projects_onto_itself_as_one(tokens: dict[str, float], keyphrases
 
 def test_a_score_is_the_dot_product_over_the_squares_of_the_query() -> None:
     tokens, keyphrases = {"cell": 2.0, "##ase": 1.0}, {"stem cell": 4.0}
-    papers = [({"cell": 1.0, "dog": 9.0}, {"stem cell": 0.5}), ({"##ase": 3.0}, {}), ({}, {})]
+    papers: list[tuple[dict[str, float], dict[str, float]]] = [
+        ({"cell": 1.0, "dog": 9.0}, {"stem cell": 0.5}),
+        ({"##ase": 3.0}, {}),
+        ({}, {}),
+    ]
     projection = Projection.of(tokens, keyphrases, 0.25)
     squares = 2 * 2 + 1 * 1 + 0.25 * 4 * 4
     assert length(tokens, keyphrases, 0.25) == squares
     assert (projection.tokens, projection.keyphrases) == (("cell", "##ase"), ("stem cell",))
-    expected = [[2 / squares, 0, 0.25 * 4 * 0.5 / squares], [0, 3 / squares, 0], [0, 0, 0]]
+    expected: list[list[float]] = [[2 / squares, 0, 0.25 * 4 * 0.5 / squares], [0, 3 / squares, 0], [0, 0, 0]]
     np.testing.assert_allclose(projection.contributions(papers), expected)
 
 

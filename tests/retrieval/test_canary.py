@@ -84,5 +84,7 @@ def test_no_question_is_an_error(fill: Fill, encoder: Encoder, papers: list[Pape
 
 
 class _Nothing:
+    beta = 0.25
+
     def encode_query(self, text: str) -> EncodedQuery:
         raise AssertionError(text)

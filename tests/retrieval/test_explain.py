@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,24 @@ def test_words_without_a_contribution_are_left_out() -> None:
     assert dict(explain(query("a b"), paper("b"), ("x", "b"), shares(0, 0.2), None, 0).terms) == {"b": 1.0}
     assert dict(explain(query("a b"), paper("b"), ("x", "b"), shares(0, 0), None, 0).terms) == {}
     assert dict(explain(query("a b"), paper("b"), (), shares(), None, 0).terms) == {}
+
+
+def test_words_and_concepts_share_one_score() -> None:
+    """Pieces of one word are one word, and what matches nothing is left out."""
+    asked = replace(query("coral photosynthesis"), tokens={"coral": 1.0, "photo": 1.0, "##synthesis": 1.0, "sea": 1.0})
+    why = explain(
+        asked,
+        paper("Photosynthesis of corals"),
+        ("coral", "photo", "##synthesis", "sea"),
+        shares(0.1, 0.2, 0.3, 0.0, 0.4, 0.0),
+        None,
+        0,
+        keyphrases=("coral reef", "sand"),
+        pieces=True,
+    )
+    assert dict(why.terms) == pytest.approx({"Photosynthesis": 0.5, "coral": 0.1})
+    assert dict(why.keyphrases) == pytest.approx({"coral reef": 0.4})
+    assert sum(why.terms.values()) + sum(why.keyphrases.values()) == pytest.approx(1)
 
 
 def test_the_single_best_pair_is_one_match() -> None:
