@@ -149,7 +149,11 @@ class Texts:
 
 
 def compute_texts(
-    corpus: Corpus, read: Callable[[tuple[str, str]], Text], folder: Path, name: str, tell: Callable[[str], None]
+    corpus: Corpus | Sequence[tuple[str, str]],
+    read: Callable[[tuple[str, str]], Text],
+    folder: Path,
+    name: str,
+    tell: Callable[[str], None],
 ) -> Texts:
     """Those that are not there yet are computed, a thread a core."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +170,7 @@ def compute_texts(
 
 def _write(path: Path, texts: Sequence[Text]) -> None:
     np.save(path.with_suffix(".npy"), np.concatenate([text.states for text in texts]))
-    aside = path.with_suffix(".part.npz")
+    aside = path.with_name(f".{path.name}")  # no part until it is whole
     np.savez(
         aside,
         dense=np.stack([text.dense for text in texts]).astype(np.float16),

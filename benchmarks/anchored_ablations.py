@@ -1,0 +1,201 @@
+"""The first experiments of the CASPER paper with the anchored head, as tables with paired significance.
+
+    python benchmarks/anchored_ablations.py --data ../shared/data --model build/model/dense \\
+        --keyphrases build/model/keyphrases.txt --triplets build/model/triplets.jsonl.gz \\
+        --papers PAPERS.jsonl.gz ... --states build/model/head/data/states --out build/ablations
+
+Each variant is compared with the base: max pooling for keyphrases, the unified loss, no distillation, no contrast of
+the fused score, and the base without each mined source. `untrained` is the closed form that all of them start from.
+Quality is nDCG@10 of the sparse score alone, and fused with the encoder's own vectors by λ. Weights are not pruned.
+Every variant is a run folder of its own; the same command goes on where it stopped. What the encoder makes of the
+collections is computed once, beside the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from ablation_evaluation import DEPTH, Collection, compared, load_collection
+from quality import SETS
+from tokenizers import Tokenizer
+
+from sciret.encoders.bundle import TOKENIZER, load_bundle
+from sciret.encoders.phrases import PhraseMatcher, load_phrases
+from sciret.evaluation.measures import Values, measure
+from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B, Positions
+from sciret.training.configuration import AnchoredTraining
+from sciret.training.run_folder import RunFolder
+from sciret.training.states import StateReader, Texts, compute_texts, content_pieces
+from sciret.training.train_anchored import KIND, begin_head, make_head, open_head, train_anchored
+from sciret.training.triplets import read_triplets
+
+LAMBDA = 0.65
+PART = 200
+
+
+@dataclass(frozen=True)
+class Encoded:
+    collection: Collection
+    queries: Texts
+    papers: Texts
+
+
+def main() -> None:
+    arguments = parsed()
+    options = {name: getattr(arguments, name) for name in ("model", "keyphrases", "steps", "states")}
+    options |= {"triplets": str(arguments.triplets), "papers": tuple(arguments.papers)}
+    every = max(1, arguments.steps // 3)
+    options |= {"evaluate_every": every, "checkpoint_every": every, "flops_steps": every, "patience": 0}
+    base = AnchoredTraining.load(None, options, arguments.set)
+    collections = [encoded(arguments, base, name) for name in arguments.sets]
+    variants = variants_of(base)
+    heads = {"untrained": untrained(base, Texts(Path(base.states), "papers"))}
+    for name, configuration in variants.items():
+        train(name, configuration, arguments.out / name.replace(" ", "-"))
+        heads[name] = open_head(arguments.out / name.replace(" ", "-") / "model")[0]
+    for title, lambda_ in (("the sparse score alone", 0.0), (f"fused with the dense one, λ = {LAMBDA}", LAMBDA)):
+        print_table(title, heads, collections, lambda_, base.beta)
+    print_betas(heads["base"], collections, base.beta)
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the development sets")
+    parser.add_argument("--model", required=True, help="the dense bundle")
+    parser.add_argument("--keyphrases", required=True)
+    parser.add_argument("--triplets", type=Path, required=True)
+    parser.add_argument("--papers", nargs="+", required=True)
+    parser.add_argument("--states", required=True, help="what the encoder made of the triplets, of an earlier run")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=240)
+    parser.add_argument("--limit", type=int, default=4_000, help="papers of a collection, and all judged ones")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as of sciret train anchored")
+    return parser.parse_args()
+
+
+def variants_of(base: AnchoredTraining) -> dict[str, AnchoredTraining]:
+    sources = sorted({row.source for row in read_triplets(Path(base.triplets))})
+    return {
+        "base": base,
+        "max pooling for keyphrases": replace(base, keyphrase_pooling="max"),
+        "unified loss": replace(base, contrast="unified"),
+        "no distillation": replace(base, distillation_weight=0.0),
+        "no fused contrast": replace(base, fused_weight=0.0),
+        **{f"without {source}": replace(base, weights={**base.weights, source: 0.0}) for source in sources},
+    }
+
+
+def train(name: str, configuration: AnchoredTraining, out: Path) -> None:
+    """A variant that was begun with another configuration is an error, not a result."""
+    run = RunFolder(out)
+    if out.exists() and run.configuration(KIND, AnchoredTraining) != configuration:
+        raise SystemExit(f"{out} was trained with other options; give another --out, or delete it")
+    if not run.model.exists():
+        print(f"training {name}", flush=True)
+        train_anchored(configuration, out, out.exists(), lambda line: print("  ", line, flush=True), print)
+
+
+def untrained(base: AnchoredTraining, papers: Texts) -> AnchoredHead:
+    bundle, keyphrases = load_bundle(base.model), load_phrases(Path(base.keyphrases))
+    tokenizer = Tokenizer.from_file(str(bundle.path(TOKENIZER)))
+    head = make_head(bundle, content_pieces(tokenizer.get_vocab()), len(keyphrases), base)
+    begin_head(head, papers, keyphrases, tokenizer, base)
+    return head
+
+
+def encoded(arguments: argparse.Namespace, base: AnchoredTraining, name: str) -> Encoded:
+    """Once for a collection, however many variants."""
+    collection = load_collection(arguments.data, name, arguments.limit)
+    bundle, matcher = load_bundle(base.model), PhraseMatcher(load_phrases(Path(base.keyphrases)))
+    content = content_pieces(Tokenizer.from_file(str(bundle.path(TOKENIZER))).get_vocab())
+    reader = StateReader(bundle, content, matcher)
+    folder = arguments.out / "collections" / f"{name}-{len(collection.ids)}"
+    queries = [(text, "") for text in collection.queries.values()]
+    return Encoded(
+        collection,
+        compute_texts(queries, reader.query, folder, "queries", print),
+        compute_texts(collection.papers, reader.paper, folder, "papers", print),
+    )
+
+
+@torch.no_grad()
+def scored(head: AnchoredHead, encoded: Encoded, beta: float) -> np.ndarray:
+    """Projections [Q, P] of all papers onto all queries."""
+    counts, tokens = counted([encoded.queries.pieces(n) for n in range(len(encoded.queries))])
+    found, phrases = counted([np.unique(encoded.queries.phrases(n)) for n in range(len(encoded.queries))])
+    w, v = (head.token_root() ** 2)[tokens], (head.phrase_root() ** 2)[phrases]
+    parts = []
+    for first in range(0, len(encoded.papers), PART):
+        numbers = range(first, min(first + PART, len(encoded.papers)))
+        states = [encoded.papers.states(number) for number in numbers]
+        owner = np.repeat(np.arange(len(states)), [len(each) for each in states])
+        positions = Positions(
+            torch.from_numpy(np.concatenate(states).astype(np.float32)), torch.from_numpy(owner), len(states)
+        )
+        sparse = head.columns(positions, tokens, phrases)
+        weights = anchors([encoded.papers.pieces(number) for number in numbers], tokens) + sparse.tokens.clamp(min=0)
+        parts.append((counts * w) @ weights.T + beta * (found * v) @ sparse.keyphrases.T)
+    norms = counts**2 @ w + beta * found @ v
+    return (torch.cat(parts, dim=1) / norms.clamp(min=1e-6)[:, None]).numpy()
+
+
+def counted(texts: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
+    """How often each text has each feature [Q, F], and which these are [F]."""
+    features = np.unique(np.concatenate(texts))
+    counts = np.zeros((len(texts), len(features)), np.float32)
+    for row, text in enumerate(texts):
+        np.add.at(counts[row], np.searchsorted(features, text), 1)
+    return torch.from_numpy(counts), torch.from_numpy(features)
+
+
+def anchors(pieces: list[np.ndarray], tokens: torch.Tensor) -> torch.Tensor:
+    columns = tokens.numpy()
+    found = np.zeros((len(pieces), len(columns)), np.float32)
+    for row, each in enumerate(pieces):
+        inside = each[np.isin(each, columns)]
+        np.add.at(found[row], np.searchsorted(columns, inside), 1)
+        found[row] /= found[row] + K1 * (1 - B + B * len(each) / AVERAGE)
+    return torch.from_numpy(found)
+
+
+def measured(head: AnchoredHead, encoded: Encoded, lambda_: float, beta: float) -> Values:
+    dense = encoded.queries.dense.astype(np.float32) @ encoded.papers.dense.astype(np.float32).T
+    scores = lambda_ * dense + (1 - lambda_) * scored(head, encoded, beta)
+    run = {}
+    for row, query in enumerate(encoded.collection.queries):
+        best = np.argsort(-scores[row], kind="stable")[:DEPTH]
+        run[query] = {encoded.collection.ids[i]: float(scores[row, i]) for i in best}
+    return measure(encoded.collection.qrels, run)
+
+
+def print_table(
+    title: str, heads: Mapping[str, AnchoredHead], collections: list[Encoded], lambda_: float, beta: float
+) -> None:
+    results = {name: [measured(head, each, lambda_, beta) for each in collections] for name, head in heads.items()}
+    print_rows(f"nDCG@10 of {title} (difference from the base, p of a paired randomisation test)", collections, results)
+
+
+def print_betas(head: AnchoredHead, collections: list[Encoded], beta: float) -> None:
+    for lambda_ in (0.0, LAMBDA):
+        betas = {str(b): [measured(head, each, lambda_, b) for each in collections] for b in (0.0, 0.1, 0.5, 1.0, 2.0)}
+        base = {"base": [measured(head, each, lambda_, beta) for each in collections]}
+        print_rows(f"β, compared with {beta}, λ = {lambda_}", collections, base | betas)
+
+
+def print_rows(title: str, collections: list[Encoded], results: Mapping[str, list[Values]]) -> None:
+    columns = [title, *(each.collection.name for each in collections), "all queries"]
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    base = results["base"]
+    for name, values in results.items():
+        cells = [compared(mine, theirs) for mine, theirs in zip(values, base, strict=True)]
+        print(f"| {name} | {' | '.join([*cells, compared(np.concatenate(values), np.concatenate(base))])} |")
+
+
+if __name__ == "__main__":
+    main()

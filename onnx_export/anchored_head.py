@@ -1,0 +1,85 @@
+"""The anchored head for a graph: everything that training learned of it, as constants beside two matrix products."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from sciret.encoders.bundle import Sparse
+from sciret.errors import BundleError, SettingsError
+from sciret.onnx_export.casper_head import at_content
+from sciret.onnx_export.checkpoint import Checkpoint, SparseHead
+from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B
+from sciret.training.train_anchored import open_head
+
+
+class AnchoredGraph(nn.Module):
+    """`AnchoredHead.forward` with its matrices as the products need them, so that they can be quantized."""
+
+    def __init__(self, head: AnchoredHead) -> None:
+        super().__init__()
+        self.read = head
+        self.words = nn.Parameter(head.words.T.contiguous())  # [d, V]
+        self.phrases = nn.Parameter(head.phrases.detach().T.contiguous())  # [d, K]
+        self.token_bias = nn.Parameter(head.token_bias.detach())
+        self.phrase_bias = nn.Parameter(head.phrase_bias.detach())
+        self.token_root = nn.Parameter(head.token_root().detach())
+        self.token_scale = nn.Parameter((head.token_gain * head.token_root()).detach())
+        self.phrase_scale = nn.Parameter((head.phrase_gain * head.phrase_root()).detach())
+        self.pooling = head.pooling
+
+    def forward(self, states: Tensor, input_ids: Tensor, content: Tensor) -> tuple[Tensor, Tensor]:
+        # states [B, L, d], input_ids [B, L], content [B, P] padded with -1 -> [B, V], [B, K]
+        there = (content >= 0).to(states.dtype)  # [B, P]
+        any_ = there.amax(dim=1, keepdim=True)  # [B, 1]
+        x = self.read.read(at_content(states, content))  # [B, P, d]
+        # What pads is the first position again, which changes no maximum.
+        highest = (x @ self.words).amax(dim=1)  # [B, V]
+        tokens = self._anchor(input_ids.gather(1, content.clamp(min=0)), there) * self.token_root
+        tokens = tokens + torch.log1p(torch.relu(highest + self.token_bias)) * self.token_scale * any_
+        weights = torch.log1p(torch.relu(x @ self.phrases + self.phrase_bias))  # [B, P, K]
+        pooled = torch.bmm(there[:, None], weights)[:, 0] if self.pooling == "sum" else weights.amax(dim=1) * any_
+        return tokens, pooled * self.phrase_scale
+
+    def _anchor(self, pieces: Tensor, there: Tensor) -> Tensor:
+        zeros = torch.zeros(pieces.shape[0], len(self.token_root), dtype=there.dtype, device=pieces.device)
+        counts = zeros.scatter_add(1, pieces, there)
+        norm = K1 * (1 - B + B * there.sum(dim=1, keepdim=True) / AVERAGE)  # [B, 1]
+        return counts / (counts + norm)  # [B, V]
+
+
+def load_anchored(folder: Path, backbone: Checkpoint | None) -> Checkpoint:
+    """The head that `sciret train anchored` made, on the network that it was trained on."""
+    if backbone is None:
+        raise SettingsError(f"{folder}: a head without its encoder; name the checkpoint that it is for with --backbone")
+    head, keyphrases, description = open_head(folder)
+    rows, dims = head.words.shape
+    size = backbone.network.get_input_embeddings().embedding_dim
+    if (rows, dims) != (max(backbone.tokenizer.get_vocab().values()) + 1, size):
+        raise BundleError(
+            f"{folder}: the head is for {rows} wordpieces and states of {dims} numbers, which the backbone has not; "
+            f"give the checkpoint that the bundle of its training was exported from"
+        )
+    settings = Sparse(
+        beta=description["beta"],
+        mass=description["mass"],
+        query_features=description["query_features"],
+        query_tokens="weighted",
+        query_keyphrases="weighted",
+    )
+    return Checkpoint(
+        backbone.network,
+        backbone.tokenizer,
+        backbone.name,
+        {**backbone.provenance, "head": description["provenance"]},
+        SparseHead(
+            AnchoredGraph(head.eval()),
+            tuple(keyphrases),
+            head.token_root().detach().numpy(),
+            head.phrase_root().detach().numpy(),
+            settings,
+            vectors=True,
+        ),
+    )
