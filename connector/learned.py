@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from sciret.connector import queries
 from sciret.connector.features import escape
 from sciret.connector.filters import Clause
@@ -45,6 +47,8 @@ def maybe_better(body: queries.Body, answer: Mapping[str, Any]) -> queries.Body:
 
 def best(sources: Sequence[Mapping[str, Any]], query: EncodedQuery, k: int) -> list[str]:
     """Of these papers the k with the highest exact scores, equal ones by id."""
-    scores = contributions(sources, project(query)).sum(axis=1).tolist()
-    ranked = sorted((-score, source["id"]) for score, source in zip(scores, sources, strict=True))
+    cells = contributions(sources, project(query))
+    # Feature by feature, as the embedded store adds up: any other order could tell equals apart by a rounding error.
+    scores = np.cumsum(cells, axis=1)[:, -1]
+    ranked = sorted((-score, source["id"]) for score, source in zip(scores.tolist(), sources, strict=True))
     return [paper_id for _, paper_id in ranked[:k]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -27,6 +28,8 @@ from sciret.paper import Paper
 from sciret.retrieval.search import SearchOptions, search
 from sciret.sources.reader import open_source
 from sciret.store import Channel, Condition, Scope, Store
+
+from .conftest import REEFS
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus.jsonl"
 QUERIES = CORPUS.with_name("queries.jsonl")
@@ -59,11 +62,26 @@ def names(opensearch: Any) -> Iterator[Callable[[], str]]:
 def both(
     encoder: Encoder, opensearch: Any, tmp_path_factory: pytest.TempPathFactory, names: Callable[[], str]
 ) -> Iterator[Both]:
-    records = [record for record in open_source(str(CORPUS)) if isinstance(record, Paper)]
+    with _filled(encoder, opensearch.url, tmp_path_factory.mktemp("both"), names()) as filled:
+        yield filled
+
+
+@pytest.fixture(scope="module")
+def both_learned(
+    sparse_encoder: Encoder, opensearch: Any, tmp_path_factory: pytest.TempPathFactory, names: Callable[[], str]
+) -> Iterator[Both]:
+    """By a model with learned sparse features."""
+    with _filled(sparse_encoder, opensearch.url, tmp_path_factory.mktemp("learned"), names(), REEFS) as filled:
+        yield filled
+
+
+@contextmanager
+def _filled(encoder: Encoder, url: str, folder: Path, name: str, more: Sequence[Paper] = ()) -> Iterator[Both]:
+    records = [*more, *(record for record in open_source(str(CORPUS)) if isinstance(record, Paper))]
     papers = list(encoder.encode_papers(records))
-    address = Address.parse(f"{opensearch.url}/{names()}")
+    address = Address.parse(f"{url}/{name}")
     with (
-        EmbeddedStore.open(tmp_path_factory.mktemp("both") / "papers.db", create=True) as embedded,
+        EmbeddedStore.open(folder / "papers.db", create=True) as embedded,
         OpenSearchStore.open(address, create=True, exact=True, options=ONE_NODE) as exact,
         OpenSearchStore.open(address, create=True, options=ONE_NODE) as quick,
     ):
@@ -98,13 +116,38 @@ OPTIONS = {
 def test_exact_settings_give_the_same_ten_hits(both: Both, name: str) -> None:
     """Of 50 queries of every kind (a third of them with settings that are not the default): ids, scores, reasons."""
     assert len(both.queries) == 50
-    for query in both.queries if name == "defaults" else both.queries[::3]:
-        mine, theirs = search(both.exact, query, OPTIONS[name]), search(both.embedded, query, OPTIONS[name])
+    _assert_same_hits(both, both.queries if name == "defaults" else both.queries[::3], OPTIONS[name])
+
+
+LEARNED = {
+    "fused": SearchOptions(sparse="casper"),
+    "alone": SearchOptions(sparse="casper", lambda_=0.0, rerank="none", candidates=15),
+    "concepts": SearchOptions(sparse="casper", beta=2.0, lambda_=0.2, candidates=15),
+    "filtered": SearchOptions(sparse="casper", scope=Scope(where=(Condition.parse("keyphrase=Enzyme"),))),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_learned_features_give_the_same_ten_hits(both_learned: Both, name: str) -> None:
+    _assert_same_hits(both_learned, both_learned.queries[::3], LEARNED[name])
+    assert search(both_learned.exact, both_learned.queries[0], LEARNED[name])
+
+
+def test_the_server_finds_what_exact_sums_find(both_learned: Both) -> None:
+    """Its weights have nine bits, so of papers that are nearly equal another one may be the last."""
+    assert _recall(both_learned.quick, both_learned.embedded, both_learned.queries, LEARNED["fused"]) >= 0.98
+
+
+def _assert_same_hits(both: Both, queries: Sequence[EncodedQuery], options: SearchOptions) -> None:
+    for query in queries:
+        mine, theirs = search(both.exact, query, options), search(both.embedded, query, options)
         assert [hit.paper for hit in mine] == [hit.paper for hit in theirs]
         for left, right in zip(mine, theirs, strict=True):
             assert left.score == pytest.approx(right.score, abs=1e-4)
             assert left.parts == pytest.approx(right.parts, abs=1e-4)
             assert left.why.terms == pytest.approx(right.why.terms, abs=1e-4)
+            assert left.why.keyphrases == pytest.approx(right.why.keyphrases, abs=1e-4)
+            assert left.keyphrases == right.keyphrases
             assert [m.paper_text for m in left.why.sentences] == [m.paper_text for m in right.why.sentences]
 
 

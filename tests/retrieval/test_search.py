@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sciret.embedded.store import EmbeddedStore
+from sciret.encoded import EncodedQuery
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.query import paper_as_query
-from sciret.errors import SettingsError, StoreError, WrongModelError
+from sciret.errors import QueryError, SettingsError, StoreError, WrongModelError
 from sciret.paper import Paper
-from sciret.retrieval.search import RERANK, SearchOptions, channels, search
+from sciret.retrieval.search import RERANK, SearchOptions, channels, search, weighed
 from sciret.store import Condition, Scope
+
+from ..encoders.sparse_bundle import sparse_bundle
+from .conftest import REEFS
 
 TEXT = "Do ocean heat waves destroy kelp and coral?"
 
@@ -106,6 +111,83 @@ def test_a_channel_that_the_store_does_not_have_is_left_out(store: EmbeddedStore
     assert channels(aspect, SearchOptions(), ("bm25", "tfidf", "dense")) == ["bm25", "dense"]
 
 
+LEARNED = SearchOptions(k=20, sparse="casper", lambda_=0.4)
+
+
+def test_learned_features_are_a_side_of_the_score(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
+    """λ·dense + (1−λ)·projection, worked out by hand from what is stored of each paper."""
+    query = sparse_encoder.encode_query("coral reefs and enzymes of zooxanthellae in sand")
+    assert query.keyphrases
+    squares = sum(w * w for w in query.tokens.values()) + 0.25 * sum(w * w for w in query.keyphrases.values())
+    hits = search(learned_store, query, LEARNED)
+    stored = learned_store.get([hit.paper.id for hit in hits])
+    for hit in hits:
+        paper = stored[hit.paper.id]
+        words = sum(w * paper.tokens.get(name, 0) for name, w in query.tokens.items()) / squares
+        concepts = 0.25 * sum(w * paper.keyphrases.get(name, 0) for name, w in query.keyphrases.items()) / squares
+        assert hit.parts["sparse"] == pytest.approx(words + concepts, abs=1e-6)
+        assert hit.parts["fused"] == pytest.approx(0.4 * hit.parts["dense"] + 0.6 * (words + concepts), abs=1e-6)
+        if words + concepts:
+            assert sum(hit.why.terms.values()) == pytest.approx(words / (words + concepts), abs=1e-6)
+            assert sum(hit.why.keyphrases.values()) == pytest.approx(concepts / (words + concepts), abs=1e-6)
+        assert not any(word.startswith("##") for word in hit.why.terms)
+    assert any(hit.why.terms and hit.why.keyphrases for hit in hits)
+
+
+def test_beta_says_what_concepts_count(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
+    query = sparse_encoder.encode_query("coral reefs and enzymes")
+    for hit in search(learned_store, query, replace(LEARNED, beta=0.0)):
+        assert not hit.why.keyphrases
+    heavy = search(learned_store, query, replace(LEARNED, beta=100.0, lambda_=0.0))
+    assert heavy[0].why.keyphrases
+    assert sum(heavy[0].why.keyphrases.values()) > 0.9
+
+
+def test_hits_have_the_keyphrases_of_their_papers(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
+    """And `--where` finds papers by them."""
+    query = sparse_encoder.encode_query("coral reefs and enzymes")
+    chosen = replace(LEARNED, scope=Scope(where=(Condition.parse("keyphrase=Coral reef"),)))
+    hits = search(learned_store, query, chosen)
+    assert hits
+    assert {hit.paper.id for hit in hits} >= {"reef-1", "reef-2"}
+    assert all("coral reef" in hit.keyphrases for hit in hits)
+
+
+def test_a_paper_is_one_to_itself_by_its_learned_features(learned_store: EmbeddedStore, papers: list[Paper]) -> None:
+    stored = learned_store.get([papers[0].id])[papers[0].id]
+    alone = replace(LEARNED, lambda_=0.0, scope=Scope(ids=(papers[0].id, papers[1].id)))
+    first, second = search(learned_store, paper_as_query(stored), alone)
+    assert first.paper.id == papers[0].id
+    assert first.parts["sparse"] == pytest.approx(1)
+    assert second.parts["sparse"] < 1
+
+
+def test_a_paper_with_many_features_is_a_query_of_its_heaviest() -> None:
+    query = EncodedQuery("t", "m", tokens={f"w{i}": 1.0 + i for i in range(300)}, keyphrases={"a b": 1e6}, like="p")
+    limited = weighed(query, SearchOptions(beta=0.5))
+    assert len(limited.tokens) == 255
+    assert (min(limited.tokens.values()), limited.keyphrases, limited.beta) == (46.0, {"a b": 1e6}, 0.5)
+    assert len(weighed(replace(query, like=None), SearchOptions()).tokens) == 300
+
+
+def test_a_store_without_learned_features_says_what_to_do(store: EmbeddedStore, encoder: Encoder) -> None:
+    with pytest.raises(QueryError, match=r"no learned sparse features.*--sparse bm25.*sciret models"):
+        search(store, encoder.encode_query(TEXT), LEARNED)
+
+
+def test_a_model_without_vectors_searches_by_its_sparse_side(tmp_path: Path) -> None:
+    """Which the message says how to ask for."""
+    encoder = Encoder.open(sparse_bundle(tmp_path), device="cpu")
+    with EmbeddedStore.open(tmp_path / "sparse.db", create=True) as bare:
+        bare.write(list(encoder.encode_papers(REEFS)))
+        query = encoder.encode_query("coral reef")
+        with pytest.raises(QueryError, match="--lambda 0"):
+            search(bare, query, LEARNED)
+        hits = search(bare, query, replace(LEARNED, lambda_=0.0))
+        assert hits
+        assert all(hit.score == hit.parts["sparse"] > 0 for hit in hits)
+
+
 def test_another_models_query_is_refused(store: EmbeddedStore, encoder: Encoder) -> None:
     """Both fingerprints and the remedy are in the message."""
     foreign = replace(encoder.encode_query(TEXT), model="f" * 64)
@@ -122,7 +204,7 @@ def test_an_empty_store_says_so(encoder: Encoder, tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"from_": -1}, {"candidates": 0}, {"lambda_": 1.1}, {"rerank_weight": -0.1}]
+    "wrong", [{"k": 0}, {"from_": -1}, {"candidates": 0}, {"lambda_": 1.1}, {"rerank_weight": -0.1}, {"beta": -1}]
 )
 def test_options_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     """Before anything is searched."""
