@@ -20,6 +20,7 @@ COMMANDS = {
     "sync": "Bring a store up to date with the index that it was attached to.",
     "search": "Find papers by a text, by a paper or by some of its sentences.",
     "evaluate": "Compare TREC runs by relevance judgments.",
+    "keyphrases": "Name the keyphrases of a text, of papers in a file, or of a paper in the store.",
     "show": "Show everything that the store keeps of a paper.",
     "delete": "Remove papers from the store.",
     "stats": "Say what is in the store.",

@@ -170,9 +170,13 @@ def test_a_paper_with_many_features_is_a_query_of_its_heaviest() -> None:
     assert len(weighed(replace(query, like=None), SearchOptions()).tokens) == 300
 
 
-def test_a_store_without_learned_features_says_what_to_do(store: EmbeddedStore, encoder: Encoder) -> None:
-    with pytest.raises(QueryError, match=r"no learned sparse features.*--sparse bm25.*sciret models"):
-        search(store, encoder.encode_query(TEXT), LEARNED)
+def test_a_store_without_learned_features_says_what_to_do(sparse_encoder: Encoder, tmp_path: Path) -> None:
+    """Its papers may have been encoded when the model gave none."""
+    with EmbeddedStore.open(tmp_path / "before.db", create=True) as before:
+        before.write([replace(each, tokens={}, keyphrases={}) for each in sparse_encoder.encode_papers(REEFS)])
+        with pytest.raises(QueryError, match=r"no learned sparse features.*--sparse bm25.*sciret models"):
+            search(before, sparse_encoder.encode_query(TEXT), LEARNED)
+        assert search(before, sparse_encoder.encode_query(TEXT), SearchOptions())
 
 
 def test_a_model_without_vectors_searches_by_its_sparse_side(tmp_path: Path) -> None:
