@@ -14,11 +14,20 @@ from sciret.cli.options import json_option
 @click.argument("source")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
+    "--backbone", metavar="SOURCE", help="The model that a sparse head was trained on, where it is not with the head."
+)
+@click.option(
     "--via",
     type=click.Choice(["torch", "optimum"]),
     default="torch",
     show_default=True,
     help="Who writes the graph: torch's own exporter, or optimum.",
+)
+@click.option(
+    "--outputs",
+    type=click.Choice(["dense", "sparse", "both"]),
+    help="Vectors of a text and its sentences, weights of wordpieces and keyphrases, or both in one pass.  [default: "
+    "what the checkpoint is for: sparse of CASPER, dense of a plain model]",
 )
 @click.option(
     "--pooling",
@@ -49,10 +58,12 @@ def command(source: str, out: Path, as_json: bool, **options: Any) -> None:
     \b
     sciret export BAAI/bge-small-en-v1.5 bundles/bge --licence MIT
     sciret export path/to/checkpoint bundles/mine --pooling mean --precision int8
+    sciret export runs/casper bundles/casper
 
-    SOURCE is a folder of transformers, a hub name, a .onnx file with its tokenizer.json beside it, or a package (.jar,
-    .zip, .whl) that holds both. The vectors of the new graphs are compared with those of the checkpoint on real text;
-    the figures go into OUT/bundle.json, and nothing is written where they are too far apart.
+    SOURCE is a folder of transformers, a hub name, a .onnx file with its tokenizer.json beside it, a package (.jar,
+    .zip, .whl) that holds both, or what `sciret train casper` made: a run's folder, or the checkpoint in it. The
+    vectors of the new graphs are compared with those of the checkpoint on real text; the figures go into
+    OUT/bundle.json, and nothing is written where they are too far apart.
 
     Needs the extra: pip install 'sciret[export]'.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,6 +60,7 @@ def bundle_record(name: str, bundle: Bundle) -> Mapping[str, Any]:
         "max_length": bundle.max_length,
         "pooling": bundle.pooling,
         "similarity": bundle.similarity,
+        "sparse": asdict(bundle.sparse) if bundle.sparse else None,
         "precisions": list(bundle.precisions),
         "bytes": size(bundle),
         "fingerprint": bundle.fingerprint,

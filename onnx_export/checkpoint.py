@@ -14,7 +14,8 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
-from sciret.encoders.bundle import sha256
+from sciret.encoded import Vector
+from sciret.encoders.bundle import Sparse, sha256
 from sciret.errors import BundleError
 from sciret.onnx_export.silence import silence
 
@@ -24,12 +25,30 @@ UNLIMITED = 8192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SparseHead:
+    """What gives a checkpoint sparse vectors."""
+
+    module: nn.Module
+    """`(states [B, L, d], input_ids [B, L], content [B, P]) -> (tokens [B, V], keyphrases [B, K])` of a paper; states
+    are the network's last hidden ones, content positions that weigh, padded at the end with -1."""
+    keyphrases: tuple[str, ...]  # K
+    token_weights: Vector  # [V] of a query's; 0: no feature, and its positions are not among the content
+    keyphrase_weights: Vector  # [K]
+    settings: Sparse
+    max_length: int | None = None
+    """Tokens that it was trained to read, where these are fewer than the network has positions for."""
+    vectors: bool = False
+    """The network's own vectors are worth having, so they are exported too unless one says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
     network: PreTrainedModel
     tokenizer: Tokenizer
     """Neither pads nor truncates: the encoder decides both."""
     name: str
     provenance: Mapping[str, Any]
+    sparse: SparseHead | None = None
 
     @property
     def max_length(self) -> int:
@@ -40,9 +59,12 @@ class Checkpoint:
         return int(positions) - _first_position(self.network, positions)
 
 
-def load_checkpoint(source: str) -> Checkpoint:
-    """Read a transformers folder, a `.onnx` file with its tokenizer beside it, an archive of both, or a hub name."""
-    checkpoint = _load(source)
+def load_checkpoint(source: str, backbone: str | None = None) -> Checkpoint:
+    """Read a transformers folder, a `.onnx` file with its tokenizer beside it, an archive of both, or a hub name; or
+    the folder of a sparse model, whose head may need the backbone that it was trained on."""
+    from sciret.onnx_export.sparse_head import load_sparse
+
+    checkpoint = load_sparse(source, None if backbone is None else load_checkpoint(backbone)) or _load(source)
     words, known = checkpoint.tokenizer.get_vocab_size(), checkpoint.network.get_input_embeddings().num_embeddings
     if words > known:
         raise BundleError(

@@ -14,7 +14,7 @@ from optimum.exporters.tasks import TasksManager
 from transformers import PreTrainedModel
 
 from sciret.errors import BundleError
-from sciret.onnx_export.graph import INPUTS, OPSET, export_pooling
+from sciret.onnx_export.graph import OPSET, PooledEncoder, export_pooling
 from sciret.onnx_export.silence import silence
 
 if TYPE_CHECKING:
@@ -54,14 +54,15 @@ def _merge(backbone: onnx.ModelProto, pooling: onnx.ModelProto) -> onnx.ModelPro
     backbone.ir_version = pooling.ir_version = max(backbone.ir_version, pooling.ir_version)
     pooling = compose.add_prefix(pooling, "pooling/", rename_inputs=False, rename_outputs=False)
     pairs = [(_HIDDEN, "hidden"), (_MASK, "mask")]
-    merged = compose.merge_models(backbone, pooling, io_map=pairs, outputs=["dense", "sentences"])
+    merged = compose.merge_models(backbone, pooling, io_map=pairs, outputs=[*PooledEncoder.outputs])
     versions = {one.domain: one.version for one in merged.opset_import}  # it lists the same domain twice
     del merged.opset_import[:]
     merged.opset_import.extend(helper.make_opsetid(*one) for one in versions.items())
     found = {value.name for value in merged.graph.input}
-    if found != set(INPUTS):
+    if found != set(PooledEncoder.inputs):
         raise BundleError(
-            f"optimum's graph wants {', '.join(sorted(found))}; an encoder gives {', '.join(INPUTS)}: use --via torch"
+            f"optimum's graph wants {', '.join(sorted(found))}; an encoder gives {', '.join(PooledEncoder.inputs)}: "
+            f"use --via torch"
         )
     return merged
 

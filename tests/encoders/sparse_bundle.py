@@ -56,7 +56,7 @@ def sparse_bundle(
     shutil.copy(load_bundle("default").path(TOKENIZER), folder)
     _save(folder / "model.onnx", vectors)
     (folder / KEYPHRASES).write_text("".join(f"{phrase}\n" for phrase in phrases), encoding="utf-8")
-    np.savez(folder / FEATURES, **(weights() if arrays is None else arrays))  # type: ignore[arg-type]
+    np.savez(folder / FEATURES, **(weights() if arrays is None else arrays))
     files = {path.name: sha256(path) for path in folder.iterdir()}
     outputs = (*(("dense", "sentences") if vectors else ()), "tokens", "keyphrases")
     about = {"name": "counts", "dims": 8 if vectors else 0, "max_length": 64, **fields}

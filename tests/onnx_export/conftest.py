@@ -41,16 +41,25 @@ def tiny_tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def tiny_network(architecture: str, **changed: int) -> PreTrainedModel:
+def tiny_network(architecture: str, kind: Any = AutoModel, **changed: int) -> PreTrainedModel:
     names = DISTILBERT if architecture == "distilbert" else {}
     size = {names.get(name, name): value for name, value in {**SIZE, **changed}.items()}
     torch.manual_seed(0)
     config = CONFIG_MAPPING[architecture](**size)
-    network: PreTrainedModel = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    network: PreTrainedModel = kind.from_config(config)
     with torch.no_grad():
         for weight in network.parameters():  # as if trained: no two alike, and large enough for texts to differ
             weight.normal_(std=0.3)
     return network
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Matrices of 32 columns are not worth sharing out, and waiting threads take the cores from other tests."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -66,9 +75,9 @@ def quiet(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """A function that saves a checkpoint of an architecture and returns its folder."""
 
-    def make(architecture: str, **changed: int) -> Path:
+    def make(architecture: str, kind: Any = AutoModel, **changed: int) -> Path:
         folder = tmp_path_factory.mktemp(architecture)
-        tiny_network(architecture, **changed).save_pretrained(folder)
+        tiny_network(architecture, kind, **changed).save_pretrained(folder)
         tokenizer = tiny_tokenizer()
         tokenizer.enable_padding(length=8)  # encoders pad for themselves: an export must take this off
         tokenizer.enable_truncation(8)
