@@ -127,7 +127,8 @@ def _encoder(backbone: Backbone) -> PreTrainedModel:
     if isinstance(backbone, MaskedLanguageModel):
         network = cast(PreTrainedModel, network.base_model)
     with silence():
-        twin: PreTrainedModel = AutoModel.from_config(copy.deepcopy(network.config), attn_implementation="eager")
+        config = copy.deepcopy(network.config)
+        twin: PreTrainedModel = AutoModel.from_config(config, attn_implementation="eager")  # type: ignore[no-untyped-call]
     twin.load_state_dict(network.state_dict(), strict=False)  # a pooler may be missing, which is not read from
     twin.eval()  # type: ignore[no-untyped-call]
     return twin
