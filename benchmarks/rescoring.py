@@ -78,7 +78,7 @@ def requests(
     chosen = channels(query, options, store.channels)
     clause = admitted(Scope(), date.today())
     found = store.candidates(query, chosen, options.candidates, options.scope)
-    bodies = {channel: channel_body(channel, query, options.candidates, clause) for channel in chosen}
+    bodies = {channel: channel_body(channel, query, options.candidates, clause, neural=False) for channel in chosen}
     single = {f"request: {channel}": lambda body=body: client.msearch([body]) for channel, body in bodies.items()}
     return {
         **single,

@@ -1,9 +1,6 @@
-"""Which request finds the candidates of each channel, and the ids in its answer."""
+"""Which request finds the candidates of each channel."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -58,8 +55,3 @@ def is_lexical(channel: Channel) -> bool:
 
 def needs_vectors(channel: Channel) -> bool:
     return channel not in SPARSE
-
-
-def found_ids(answer: Mapping[str, Any]) -> list[str]:
-    """Best first."""
-    return [hit["fields"]["id"][0] for hit in answer["hits"]["hits"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,12 @@ from sciret.encoded import EncodedQuery
 from sciret.encoders.learned import Projection
 from sciret.encoders.lexical import Floats
 
+Search = Callable[[Sequence[queries.Body]], list[dict[str, Any]]]
+"""Answers to several bodies, in one round trip."""
+
 FIELDS = ("id", "tokens", "keyphrases")
+RECORDS = 1000
+"""Papers whose features are fetched by one body."""
 COARSENESS = 2**-7
 """By what part a score of the server may be too low, and a little more: of a weight it keeps nine bits (< 2^-8)."""
 
@@ -37,6 +42,19 @@ def body(query: EncodedQuery, k: int, admitted: Clause, *, neural: bool) -> quer
         return None
     build = queries.neural_sparse if neural else queries.rank_features
     return build(query.tokens, query.keyphrases, query.beta, k, admitted)
+
+
+def exact_best(query: EncodedQuery, k: int, admitted: Clause, search: Search) -> Sequence[str]:
+    """The k best by exact scores. The server knows weights only roughly: whoever could be one of them is looked at."""
+    first = body(query, k, admitted, neural=False)
+    if first is None:
+        return ()
+    (answer,) = search([first])
+    if len(answer["hits"]["hits"]) == k:
+        (answer,) = search([maybe_better(first, answer)])
+    ids = queries.found_ids(answer)
+    records = [queries.records(ids[at : at + RECORDS], FIELDS) for at in range(0, len(ids), RECORDS)]
+    return best([hit["_source"] for found in search(records) for hit in found["hits"]["hits"]], query, k)
 
 
 def maybe_better(body: queries.Body, answer: Mapping[str, Any]) -> queries.Body:

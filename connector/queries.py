@@ -137,6 +137,11 @@ def records(ids: Sequence[str], fields: Sequence[str]) -> Body:
     }
 
 
+def found_ids(answer: Mapping[str, Any]) -> list[str]:
+    """Of papers in the answer to a body that ranks them, best first."""
+    return [hit["fields"]["id"][0] for hit in answer["hits"]["hits"]]
+
+
 def having(term: str) -> Body:
     """How many papers have a word. Counted by the term's own list: an aggregation would look at every paper."""
     return {"size": 0, "track_total_hits": True, "query": {"term": {"words": term}}}

@@ -11,7 +11,7 @@ from typing import Any
 from sciret.connector import learned, queries, statistics
 from sciret.connector.address import Address
 from sciret.connector.backoff import Patience
-from sciret.connector.candidates import channel_body, exact_body, found_ids, is_lexical, needs_vectors, vectors_of
+from sciret.connector.candidates import channel_body, exact_body, is_lexical, needs_vectors, vectors_of
 from sciret.connector.client import Client, connect
 from sciret.connector.completion import FIELDS, complete
 from sciret.connector.credentials import Credentials
@@ -231,24 +231,12 @@ class OpenSearchStore:
         bodies = list(self._bodies(query, asked, k, clause))
         answers = iter(self._search([body for body in bodies if body]))
         found: dict[Channel, Sequence[str]] = {
-            channel: found_ids(next(answers)) if body else () for channel, body in zip(asked, bodies, strict=True)
+            channel: queries.found_ids(next(answers)) if body else ()
+            for channel, body in zip(asked, bodies, strict=True)
         }
         if one_by_one:
-            found["casper"] = self._exactly_learned(query, k, clause)
+            found["casper"] = learned.exact_best(query, k, clause, self._search)
         return found
-
-    def _exactly_learned(self, query: EncodedQuery, k: int, clause: Clause) -> Sequence[str]:
-        """The server knows weights only roughly, so whoever could be among the k best is looked at."""
-        body = learned.body(query, k, clause, neural=False)
-        if body is None:
-            return ()
-        (answer,) = self._search([body])
-        if len(answer["hits"]["hits"]) == k:
-            (answer,) = self._search([learned.maybe_better(body, answer)])
-        ids = found_ids(answer)
-        records = [queries.records(batch, learned.FIELDS) for batch in _batches(ids, RECORDS)]
-        sources = [hit["_source"] for answer in self._search(records) for hit in answer["hits"]["hits"]]
-        return learned.best(sources, query, k)
 
     @property
     def _neural(self) -> bool:
@@ -268,7 +256,7 @@ class OpenSearchStore:
     def _chosen(self, ids: Sequence[str], clause: Clause) -> Sequence[str]:
         wanted = _unique(ids)
         bodies = [queries.chosen(batch, clause) for batch in _batches(wanted, queries.DEEPEST)]
-        found = {paper_id for answer in self._search(bodies) for paper_id in found_ids(answer)}
+        found = {paper_id for answer in self._search(bodies) for paper_id in queries.found_ids(answer)}
         return tuple(paper_id for paper_id in wanted if paper_id in found)
 
     def _sources(self, ids: Sequence[str], fields: Sequence[str]) -> Iterator[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper
-from sciret.encoders.bundle import load_bundle
+from sciret.encoders.bundle import Sparse, load_bundle
 from sciret.paper import Paper
 
 from ..encoders.sparse_bundle import sparse_bundle
@@ -27,7 +27,7 @@ REEFS = [
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return sparse_bundle(tmp_path_factory.mktemp("sparse"), vectors=True)
+    return sparse_bundle(tmp_path_factory.mktemp("sparse"), vectors=True, sparse=Sparse(beta=0.5))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_search_shows_words_and_concepts(sciret: Sciret, reefs: tuple[Path, Path
     """With their shares, which sum to one; pieces as the words they are of."""
     asked = ("search", "zooxanthellae of the coral reef", "--sparse", "casper", "--store", reefs[1], "--model", bundle)
     answer = json.loads(sciret(*asked, "--json").stdout)
-    assert (answer["settings"]["sparse"], answer["settings"]["beta"]) == ("casper", 0.25)
+    assert (answer["settings"]["sparse"], answer["settings"]["beta"]) == ("casper", 0.5)
     best = next(hit for hit in answer["hits"] if hit["id"] == "r1")
     assert "zooxanthellae" in best["why"]["terms"]
     assert list(best["why"]["keyphrases"]) == ["coral reef"]
@@ -156,7 +156,7 @@ def test_beta_and_keyphrases_can_be_asked_for(
     sciret: Sciret, reefs: tuple[Path, Path], bundle: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("search", "--like", "r1", "--sparse", "casper", "--store", reefs[1], "--model", bundle, "--json")
-    assert json.loads(sciret(*asked).stdout)["settings"]["beta"] == 0.25
+    assert json.loads(sciret(*asked).stdout)["settings"]["beta"] == 0.5
     monkeypatch.setenv("SCIRET_BETA", "3")
     assert json.loads(sciret(*asked).stdout)["settings"]["beta"] == 3
     answer = json.loads(sciret(*asked, "--beta", "0", "--where", "keyphrase=SAND").stdout)

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sciret.connector import queries
-from sciret.connector.candidates import found_ids
 from sciret.connector.features import escape, escape_weights, unescape, unescape_weights
 from sciret.connector.filters import admitted
 from sciret.connector.store import OpenSearchStore
@@ -94,7 +93,7 @@ def test_features_survive_and_are_found(store: OpenSearchStore, names: list[str]
         for i, name in enumerate(names):
             bodies = [kind({name: 2.0}, {}, 0.25, 10, open_to_all), kind({}, {name: 2.0}, 0.25, 10, open_to_all)]
             for answer, single, share in zip(store.client.msearch(bodies), (f"p{i}", f"k{i}"), (2.0, 0.5), strict=True):
-                assert set(found_ids(answer)) == {single, "all"}
+                assert set(queries.found_ids(answer)) == {single, "all"}
                 scores = [hit["_score"] for hit in answer["hits"]["hits"]]
                 assert scores == pytest.approx([share * weights[name]] * 2, rel=0.01)
     store.delete([paper.paper.id for paper in papers])

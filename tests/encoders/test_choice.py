@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from tiny_bundle import tiny_bundle
 
-from sciret.encoders.bundle import load_bundle
+from sciret.encoders.bundle import Sparse, load_bundle
 from sciret.encoders.choice import EncoderChoice
 from sciret.errors import BundleError, SettingsError, WrongModelError
+
+from .sparse_bundle import sparse_bundle
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,17 @@ def test_bundles_are_read_only_as_far_as_needed(bundles: list[str], tmp_path: Pa
     for _ in range(2):
         with pytest.raises(BundleError, match="nowhere"):
             choice.read()
+
+
+def test_beta_is_the_bundles_without_loading_the_model(bundles: list[str], tmp_path: Path) -> None:
+    """A search by a paper needs no more of the model than that."""
+    learned = sparse_bundle(tmp_path, sparse=Sparse(beta=0.75))
+    fingerprint = load_bundle(learned).fingerprint
+    choice = EncoderChoice([bundles[0], learned], device="nowhere")
+    assert choice.beta(fingerprint) == 0.75
+    assert choice.beta(load_bundle(bundles[0]).fingerprint) == 0.25
+    with pytest.raises(WrongModelError):
+        choice.beta("f" * 64)
 
 
 def test_no_name_is_an_error() -> None:
