@@ -47,20 +47,21 @@ def add_keyphrases(source: str, phrases: Sequence[Phrase], out: Path, *, force: 
     phrases = checked(phrases, matcher)
     if len(matcher.phrases) < LEAST:
         raise BundleError(f"{source}: has {len(matcher.phrases)} keyphrases; to learn from, it takes {LEAST}")
-    reader, guess = learn(bundle, matcher.phrases, MOST)
-    for phrase in phrases:
-        reader.pieces(phrase.text)
-    columns, weights = guess.columns(reader.read(phrases))
+    reader, guesses = learn(bundle, matcher.phrases, MOST)
+    read = reader.read(phrases)
+    columns = {precision: guess.columns(read) for precision, guess in guesses.items()}
+    weights = guesses[bundle.precisions[0]].query_weights(read)
+    cosine = guesses[bundle.precisions[0]].cosine
     names = tuple(phrase.text for phrase in phrases)
     noted = {
         "to": bundle.fingerprint,
         "phrases": [{"phrase": p.text, **({"description": p.description} if p.description else {})} for p in phrases],
-        "cosine": round(guess.cosine, 4),
+        "cosine": round(cosine, 4),
     }
     provenance = {PROVENANCE: [*bundle.provenance.get(PROVENANCE, ()), noted]}
     kept = np.arange(len(matcher.phrases))
     made = write_changed(bundle, out, kept, NewKeyphrases(names, columns, weights), provenance, force=force)
-    return Added(made, names, len(kept) + len(names), guess.cosine)
+    return Added(made, names, len(kept) + len(names), cosine)
 
 
 def checked(phrases: Sequence[Phrase], matcher: PhraseMatcher) -> list[Phrase]:

@@ -20,6 +20,7 @@ from sciret.encoders.bundle import (
     GRAPHS,
     KEYPHRASES,
     Bundle,
+    Precision,
     fingerprint,
     load_bundle,
     sha256,
@@ -42,7 +43,8 @@ CLOSE = 1e-4
 @dataclass(frozen=True, slots=True, eq=False)
 class NewKeyphrases:
     names: tuple[str, ...]
-    columns: Columns
+    columns: Mapping[Precision, Columns]
+    """By graph: what belongs to a keyphrase need not be split up into the same vectors in both."""
     weights: Vector  # [n] in a query
 
 
@@ -65,7 +67,7 @@ def write_changed(
             path = folder / GRAPHS[precision]
             model = onnx.load(path)
             decoder = find_decoder(model, OUTPUT, len(names))
-            replace_columns(model, decoder, OUTPUT, kept, new.columns)
+            replace_columns(model, decoder, OUTPUT, kept, new.columns[precision])
             onnx.save(model, path)
         _write_lists(folder, [*(names[i] for i in kept), *new.names], kept, new.weights)
         files = {name: sha256(folder / name) for name in bundle.files}

@@ -8,7 +8,7 @@ ridge regression in closed form, and so are biases and query weights.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +20,7 @@ import onnxruntime
 
 from sciret.encoded import Vector
 from sciret.encoders.batching import content, padded
-from sciret.encoders.bundle import FEATURES, GRAPHS, Bundle
+from sciret.encoders.bundle import FEATURES, GRAPHS, Bundle, Precision
 from sciret.encoders.features import ARRAYS
 from sciret.encoders.session import CPU, SLOW_FUSIONS
 from sciret.encoders.text import Ints, TextReader
@@ -89,12 +89,12 @@ class PhraseReader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowGuess:
-    """From representations to columns and query weights."""
+    """From representations [n, f] to columns and query weights."""
 
     mean: Floats  # [f]
-    weights: Floats  # [f + 1, d + 2 + vectors]
-    names: tuple[str, ...]
-    limits: Floats  # [2, 2 + vectors - 1]
+    weights: Floats  # [f + 1, d + 2 + v]
+    names: tuple[str, ...]  # v
+    limits: Floats  # [2, 2 + v] lowest and highest
     cosine: float
     """Of guessed and trained rows, mean over phrases that were left out of the fit."""
 
@@ -118,25 +118,33 @@ class RowGuess:
         limits = np.quantile(numbers, [0.01, 0.99], axis=0)
         return cls(mean, _solve(inputs, targets, best), names, limits, cosines[best])
 
-    def columns(self, read: Floats) -> tuple[Columns, Vector]:
+    def columns(self, read: Floats) -> Columns:
         """Rows as long as those of phrases like them, and no number that hardly any keyphrase has."""
-        guessed = _with_one(read - self.mean) @ self.weights
-        numbers = guessed[:, -self.limits.shape[1] :].clip(*self.limits)  # [n, 2 + v]
-        rows = _unit(guessed[:, : -self.limits.shape[1]]) * numbers[:, :1]
+        rows, numbers = self._guessed(read)
         vectors = {name: numbers[:, 2 + i].astype(np.float32) for i, name in enumerate(self.names)}
-        return Columns(rows.astype(np.float32), vectors), numbers[:, 1].astype(np.float32)
+        return Columns((_unit(rows) * numbers[:, :1]).astype(np.float32), vectors)
+
+    def query_weights(self, read: Floats) -> Vector:
+        return self._guessed(read)[1][:, 1].astype(np.float32)
+
+    def _guessed(self, read: Floats) -> tuple[Floats, Floats]:
+        """Rows [n, d] of any length, and numbers [n, 2 + v]: that length, the weight in a query, and each vector's."""
+        guessed = _with_one(read - self.mean) @ self.weights
+        count = self.limits.shape[1]
+        return guessed[:, :-count], guessed[:, -count:].clip(*self.limits)
 
 
-def learn(bundle: Bundle, keyphrases: Sequence[str], most: int) -> tuple[PhraseReader, RowGuess]:
-    """From at most so many of a bundle's keyphrases, drawn by chance but always the same."""
-    precision = bundle.precisions[0]  # fp32 where there is one: its rows are the exact ones
-    model = onnx.load(bundle.path(GRAPHS[precision]))
-    decoder = find_decoder(model, "keyphrases", len(keyphrases))
-    reader = PhraseReader(bundle, model, decoder)
+def learn(bundle: Bundle, keyphrases: Sequence[str], most: int) -> tuple[PhraseReader, Mapping[Precision, RowGuess]]:
+    """From at most so many of a bundle's keyphrases, drawn by chance but always the same; a guess for each graph."""
     chosen = np.random.default_rng(SEED).permutation(len(keyphrases))[:most]
     weights = np.load(bundle.path(FEATURES))[ARRAYS["keyphrases"]]
+    models = {precision: onnx.load(bundle.path(GRAPHS[precision])) for precision in bundle.precisions}
+    decoders = {name: find_decoder(model, "keyphrases", len(keyphrases)) for name, model in models.items()}
+    first = bundle.precisions[0]  # fp32 where there is one: it reads exactly
+    reader = PhraseReader(bundle, models[first], decoders[first])
     read = reader.read(Phrase(keyphrases[i]) for i in chosen.tolist())
-    return reader, RowGuess.fit(read, read_columns(model, decoder).take(chosen), weights[chosen])
+    columns = {name: read_columns(models[name], decoders[name]).take(chosen) for name in models}
+    return reader, {name: RowGuess.fit(read, columns[name], weights[chosen]) for name in models}
 
 
 def _until(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
