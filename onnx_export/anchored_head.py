@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sciret.encoders.bundle import Sparse
 from sciret.errors import BundleError, SettingsError
-from sciret.onnx_export.casper_head import at_content
+from sciret.onnx_export.casper_head import at_content, highest, saturated
 from sciret.onnx_export.checkpoint import Checkpoint, SparseHead
 from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B
 from sciret.training.train_anchored import open_head
@@ -23,8 +23,8 @@ class AnchoredGraph(nn.Module):
         self.read = head
         self.words = nn.Parameter(head.words.T.contiguous())  # [d, V]
         self.phrases = nn.Parameter(head.phrases.detach().T.contiguous())  # [d, K]
-        self.token_bias = nn.Parameter(head.token_bias.detach())
-        self.phrase_bias = nn.Parameter(head.phrase_bias.detach())
+        self.token_raised = nn.Parameter(head.token_bias.detach() + 1)
+        self.phrase_raised = nn.Parameter(head.phrase_bias.detach() + 1)
         self.token_root = nn.Parameter(head.token_root().detach())
         self.token_scale = nn.Parameter((head.token_gain * head.token_root()).detach())
         self.phrase_scale = nn.Parameter((head.phrase_gain * head.phrase_root()).detach())
@@ -36,12 +36,14 @@ class AnchoredGraph(nn.Module):
         any_ = there.amax(dim=1, keepdim=True)  # [B, 1]
         x = self.read.read(at_content(states, content))  # [B, P, d]
         # What pads is the first position again, which changes no maximum.
-        highest = (x @ self.words).amax(dim=1)  # [B, V]
+        expansion = saturated(highest(x, self.words) + self.token_raised)  # [B, V]
         tokens = self._anchor(input_ids.gather(1, content.clamp(min=0)), there) * self.token_root
-        tokens = tokens + torch.log1p(torch.relu(highest + self.token_bias)) * self.token_scale * any_
-        weights = torch.log1p(torch.relu(x @ self.phrases + self.phrase_bias))  # [B, P, K]
-        pooled = torch.bmm(there[:, None], weights)[:, 0] if self.pooling == "sum" else weights.amax(dim=1) * any_
-        return tokens, pooled * self.phrase_scale
+        tokens = tokens + expansion * self.token_scale * any_
+        if self.pooling == "sum":
+            phrases = torch.bmm(there[:, None], saturated(x @ self.phrases + self.phrase_raised))[:, 0]
+        else:
+            phrases = saturated(highest(x, self.phrases) + self.phrase_raised) * any_
+        return tokens, phrases * self.phrase_scale
 
     def _anchor(self, pieces: Tensor, there: Tensor) -> Tensor:
         zeros = torch.zeros(pieces.shape[0], len(self.token_root), dtype=there.dtype, device=pieces.device)
