@@ -58,7 +58,7 @@ def load_anchored(folder: Path, backbone: Checkpoint | None) -> Checkpoint:
         raise SettingsError(f"{folder}: a head without its encoder; name the checkpoint that it is for with --backbone")
     head, keyphrases, description = open_head(folder)
     rows, dims = head.words.shape
-    size = backbone.network.get_input_embeddings().embedding_dim
+    size = int(backbone.network.config.hidden_size)
     if (rows, dims) != (max(backbone.tokenizer.get_vocab().values()) + 1, size):
         raise BundleError(
             f"{folder}: the head is for {rows} wordpieces and states of {dims} numbers, which the backbone has not; "
@@ -68,8 +68,8 @@ def load_anchored(folder: Path, backbone: Checkpoint | None) -> Checkpoint:
         beta=description["beta"],
         mass=description["mass"],
         query_features=description["query_features"],
-        query_tokens="weighted",
-        query_keyphrases="weighted",
+        query_tokens="both",
+        query_keyphrases="encoded",
     )
     return Checkpoint(
         backbone.network,

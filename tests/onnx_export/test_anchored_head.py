@@ -48,7 +48,8 @@ def test_the_graphs_head_is_the_trained_one(pooling: str) -> None:
 
 def test_it_survives_export_and_quantization(tmp_path: Path) -> None:
     """One pass of a BERT with its vectors: counted words, maxima and sums, in fp32 and near to it in int8."""
-    network = tiny_network("bert").eval()
+    network = tiny_network("bert")
+    network.eval()  # type: ignore[no-untyped-call]
     head = make_head(network.get_input_embeddings().weight.detach(), "sum")
     sparse = SparseEncoder(network, AnchoredGraph(head), torch.arange(WORDS) > 4)
     encoder = OnePassEncoder(PooledEncoder(network, "cls"), sparse).eval()

@@ -15,7 +15,7 @@ WEIGHTS = (CHANCE.exponential(size=(20, 60)) * (CHANCE.random((20, 60)) < 0.4)).
 
 
 def unit(vectors: Vector) -> Vector:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 DENSE = unit(CHANCE.normal(size=(20, 16)).astype(np.float32))
