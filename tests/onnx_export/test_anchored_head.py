@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
+from torch import nn
 
 from sciret.errors import SettingsError
 from sciret.onnx_export.anchored_head import AnchoredGraph, load_anchored
@@ -50,7 +51,8 @@ def test_it_survives_export_and_quantization(tmp_path: Path) -> None:
     """One pass of a BERT with its vectors: counted words, maxima and sums, in fp32 and near to it in int8."""
     network = tiny_network("bert")
     network.eval()  # type: ignore[no-untyped-call]
-    head = make_head(network.get_input_embeddings().weight.detach(), "sum")
+    words = cast(nn.Embedding, network.get_input_embeddings()).weight.detach()
+    head = make_head(words, "sum")
     sparse = SparseEncoder(network, AnchoredGraph(head), torch.arange(WORDS) > 4)
     encoder = OnePassEncoder(PooledEncoder(network, "cls"), sparse).eval()
     export_encoder(encoder, tmp_path / "fp32.onnx")
