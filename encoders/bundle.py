@@ -24,7 +24,7 @@ GRAPHS: Mapping[str, str] = {"fp32": "model.onnx", "int8": "model.int8.onnx"}
 Precision = Literal["fp32", "int8"]
 Output = Literal["dense", "sentences", "tokens", "keyphrases"]
 OUTPUTS: tuple[Output, ...] = get_args(Output)
-QueryPart = Literal["weighted", "encoded"]
+QueryPart = Literal["weighted", "encoded", "both"]
 
 _VECTORS = {"dense", "sentences"}
 _SPARSE = ({"tokens"}, {"tokens", "keyphrases"})
@@ -40,7 +40,8 @@ class Sparse:
     """Share of a vector's sum that pruning keeps."""
     query_features: int = MOST
     query_tokens: QueryPart = "encoded"
-    """`encoded`: the graph reads the query. `weighted`: its words have fixed weights, and no graph has to run."""
+    """`encoded`: the graph reads the query. `weighted`: its words have fixed weights, and no graph has to run. `both`:
+    the sum, so that what is read of a query does not outweigh its own words."""
     query_keyphrases: QueryPart = "encoded"
 
     def __post_init__(self) -> None:

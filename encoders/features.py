@@ -41,9 +41,9 @@ class Features:
         self._names: Mapping[str, Sequence[str]] = {"tokens": tokens[0], "keyphrases": keyphrases[0]}
         self._token_weights, self._keyphrase_weights = tokens[1], keyphrases[1]
         self.weighs: npt.NDArray[np.bool_] = self._token_weights > 0  # [V] wordpieces that a graph looks at
-        self.encoded = bool(keyphrases[0]) and settings.query_keyphrases == "encoded"
+        self.encoded = bool(keyphrases[0]) and settings.query_keyphrases != "weighted"
         """The graph has to read a query for its sparse vector."""
-        self.encoded |= settings.query_tokens == "encoded"
+        self.encoded |= settings.query_tokens != "weighted"
 
     @property
     def beta(self) -> float:
@@ -56,11 +56,12 @@ class Features:
     def of_query(self, text: ModelInput, rows: Mapping[str, Vector]) -> Parts:
         """`rows` are not looked at for a part that is weighted, so they need not be of this text."""
         settings = self._settings
-        tokens = self._pruned("tokens", rows) if settings.query_tokens == "encoded" else self._words(text)
-        if settings.query_keyphrases == "encoded":
-            keyphrases = self._pruned("keyphrases", rows)
-        else:
-            keyphrases = self._phrases(" ".join(text.sentences))
+        tokens = self._pruned("tokens", rows) if settings.query_tokens != "weighted" else {}
+        keyphrases = self._pruned("keyphrases", rows) if settings.query_keyphrases != "weighted" else {}
+        if settings.query_tokens != "encoded":
+            tokens = _sum(tokens, self._words(text))
+        if settings.query_keyphrases != "encoded":
+            keyphrases = _sum(keyphrases, self._phrases(" ".join(text.sentences)))
         return limit(tokens, keyphrases, settings.beta, settings.query_features)
 
     def _pruned(self, part: str, rows: Mapping[str, Vector]) -> dict[str, float]:
@@ -85,6 +86,10 @@ class Features:
     @cached_property
     def _matcher(self) -> PhraseMatcher:
         return PhraseMatcher(self._names["keyphrases"])
+
+
+def _sum(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
+    return {name: first.get(name, 0.0) + second.get(name, 0.0) for name in {**first, **second}}
 
 
 def load_features(bundle: Bundle, vocabulary: Vocabulary, widths: Mapping[str, int]) -> Features | None:

@@ -1,7 +1,7 @@
 """What the anchored head is trained by: contrast of tokens, of keyphrases and of the whole score beside the encoder's
 own, agreement with a teacher, and sparsity.
 
-Only the columns that a batch speaks of are computed, and some by chance.
+Only the columns that the queries of a batch speak of are computed, and some by chance.
 """
 
 from __future__ import annotations
@@ -11,28 +11,30 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor, nn
 
-from sciret.training.anchored import AnchoredHead, Positions
+from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
 from sciret.training.losses import flops, surprise, twins
 
 FUSION_SHARPNESS = 40.0
 """Scores of λ fusion lie within some tenths of each other."""
+OWN_WORDS = 1.0
+"""What a query's words count beside what is read of it: `query_tokens` of the bundle is `both`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnchoredBatch:
     """B queries with D papers: the B positives in their order, then as many hard negatives of each."""
 
+    queries: Positions
     positions: Positions  # of the D papers
     papers: Tensor  # [D] numbers, by which the same one is known
-    tokens: Tensor  # [T] columns: the queries' pieces, then some by chance
-    phrases: Tensor  # [Q] the same of keyphrases
-    query_counts: Tensor  # [B, T] how often each query has each piece; 0 for those by chance
-    query_phrases: Tensor  # [B, Q] 0 or 1
-    anchors: Tensor  # [D, T] saturated counts
+    query_counts: Tensor  # [B, V] how often each query has each piece
+    counts: Tensor  # [D, V]
+    tokens: Tensor  # [T] pieces drawn by chance
+    phrases: Tensor  # [Q] keyphrases that some query names, and others drawn by chance
+    named: Tensor  # [B, Q] whether the query names the keyphrase, for queries that say what the paper is about
     dense: Tensor  # [B, D] the encoder's own cosines
     teacher: Tensor  # [B, D]
     weights: Tensor  # [B]
-    labels: Tensor  # [B] bool: the query's keyphrases are about the paper, not only in a sentence about it
 
     def to(self, device: torch.device) -> AnchoredBatch:
         return AnchoredBatch(**{f.name: getattr(self, f.name).to(device) for f in fields(self)})
@@ -47,8 +49,9 @@ class AnchoredObjective:
     phrase_contrast: float = 0.5
     label_weight: float = 0.25
     distillation_weight: float = 0.5
-    token_flops: float = 1e-3
-    keyphrase_flops: float = 1e-3
+    token_flops: float = 1e-2
+    keyphrase_flops: float = 1e-2
+    expansion_columns: int = 1_024
 
 
 class AnchoredStep(nn.Module):
@@ -61,49 +64,62 @@ class AnchoredStep(nn.Module):
 
     def forward(self, batch: AnchoredBatch, share: float) -> dict[str, Tensor]:
         """`loss` and its parts; `share` of the final sparsity is in force."""
-        objective, head, own = self.objective, self.head, len(batch.weights)
-        sparse = head.columns(batch.positions, batch.tokens, batch.phrases)
-        w, v = head.token_root()[batch.tokens] ** 2, head.phrase_root()[batch.phrases] ** 2  # [T], [Q]
-        by_tokens = (batch.query_counts * w) @ (batch.anchors + sparse.tokens).T  # [B, D]
-        by_phrases = (batch.query_phrases * v) @ sparse.keyphrases.T  # [B, D]
-        token_norm = (batch.query_counts**2) @ w  # [B]
-        phrase_norm = batch.query_phrases @ v
-        total = (by_tokens + objective.beta * by_phrases) / (token_norm + objective.beta * phrase_norm)[:, None]
-        others = twins(batch.papers, own)
-        parts: dict[str, Tensor] = {}
-        sharp = self.sharpness.exp()
-        alone = total if objective.contrast == "unified" else by_tokens / token_norm[:, None]
-        parts["contrast"] = surprise(alone * sharp, others, batch.weights)
-        if objective.contrast == "decoupled":
-            has = batch.weights * (phrase_norm > 0) + 1e-9
-            scores = by_phrases[:, :own] / phrase_norm.clamp(min=1e-6)[:, None] * self.phrase_sharpness.exp()
-            parts["phrases"] = objective.phrase_contrast * surprise(scores, others[:, :own], has)
+        objective, own = self.objective, len(batch.weights)
+        tokens, phrases = self._columns(batch)
+        queries, papers = self._encoded(batch, tokens, phrases)
+        by_tokens, by_phrases = queries.tokens @ papers.tokens.T, queries.keyphrases @ papers.keyphrases.T  # [B, D]
+        token_norm = queries.tokens.square().sum(dim=1, keepdim=True) + 1e-6
+        phrase_norm = queries.keyphrases.square().sum(dim=1, keepdim=True) + 1e-6
+        total = (by_tokens + objective.beta * by_phrases) / (token_norm + objective.beta * phrase_norm)
         fused = objective.lambda_ * batch.dense + (1 - objective.lambda_) * total
+        others, sharp = twins(batch.papers, own), self.sharpness.exp()
+        parts: dict[str, Tensor] = {}
+        if objective.contrast == "unified":
+            parts["contrast"] = surprise(total * sharp, others, batch.weights)
+        else:
+            parts["contrast"] = surprise(by_tokens / token_norm * sharp, others, batch.weights)
+            concepts = (by_phrases / phrase_norm)[:, :own] * self.phrase_sharpness.exp()
+            parts["phrases"] = objective.phrase_contrast * surprise(concepts, others[:, :own], batch.weights)
         parts["fused"] = objective.fused_weight * surprise(fused * FUSION_SHARPNESS, others, batch.weights)
         parts["distillation"] = objective.distillation_weight * self._disagreement(total * sharp, batch, others)
-        parts["labels"] = objective.label_weight * self._labels(sparse.keyphrases[:own] * v, batch)
-        held_out = parts["fused"] + parts["contrast"]
-        chance = batch.query_counts.sum(dim=0) == 0  # [T]
-        phrase_chance = batch.query_phrases.sum(dim=0) == 0
-        scale = head.content.sum() / chance.sum().clamp(min=1)
-        phrase_scale = len(head.phrases) / phrase_chance.sum().clamp(min=1)
-        parts["flops"] = share * objective.token_flops * scale * flops(sparse.tokens[:, chance] * w[chance].sqrt())
-        parts["phrase_flops"] = (
-            share
-            * objective.keyphrase_flops
-            * phrase_scale
-            * flops(sparse.keyphrases[:, phrase_chance] * v[phrase_chance].sqrt())
-        )
+        held_out = sum(parts.values())
+        parts["labels"] = objective.label_weight * self._labels(papers.keyphrases[:own, : batch.named.shape[1]], batch)
+        sparsity, active = self._sparsity(batch, papers, share)
+        parts |= sparsity
         with torch.no_grad():
             seen = {
-                "tokens_active": (sparse.tokens[:, chance] > 0).float().mean() * head.content.sum(),
-                "keyphrases_active": (sparse.keyphrases[:, phrase_chance] > 0).float().mean() * len(head.phrases),
+                **active,
                 "found": _first(total, others),
                 "found_fused": _first(fused, others),
                 "found_dense": _first(batch.dense, others),
                 "found_teacher": _first(batch.teacher, others),
             }
         return {"loss": sum(parts.values()), "held_out": held_out, **parts, **seen}  # type: ignore[dict-item]
+
+    @torch.no_grad()
+    def _columns(self, batch: AnchoredBatch) -> tuple[Tensor, Tensor]:
+        """Those drawn by chance first, then those that weigh most in the queries, which is where scores come from."""
+        whole = self.head.whole(batch.queries, batch.query_counts)
+        found = []
+        for weights, first in ((whole.tokens, batch.tokens), (whole.keyphrases, batch.phrases)):
+            mass = weights.sum(dim=0).index_fill(0, first, 0)
+            best = mass.topk(min(self.objective.expansion_columns, len(mass)))
+            found.append(torch.cat([first, best.indices[best.values > 0]]))
+        return found[0], found[1]
+
+    def _encoded(self, batch: AnchoredBatch, tokens: Tensor, phrases: Tensor) -> tuple[Sparse, Sparse]:
+        """Queries and papers as they are searched and indexed, of these columns. A query's own words count twice."""
+        head = self.head
+        root, phrase_root = head.token_root()[tokens], head.phrase_root()[phrases]
+        both = []
+        for positions, counts, extra in (
+            (batch.queries, batch.query_counts, 1.0),
+            (batch.positions, batch.counts, 0.0),
+        ):
+            read = head.columns(positions, tokens, phrases)
+            anchor = saturated(counts, counts.sum(dim=1, keepdim=True))[:, tokens] + extra * counts[:, tokens]
+            both.append(Sparse((anchor + read.tokens.clamp(min=0)) * root, read.keyphrases * phrase_root))
+        return both[0], both[1]
 
     def _disagreement(self, student: Tensor, batch: AnchoredBatch, others: Tensor) -> Tensor:
         """KL divergence from the teacher's softmax over all papers of the batch."""
@@ -113,10 +129,27 @@ class AnchoredStep(nn.Module):
         return ((target.exp() * (target - given)).sum(dim=1) * batch.weights).sum() / batch.weights.sum()
 
     def _labels(self, weights: Tensor, batch: AnchoredBatch) -> Tensor:
-        """How surprising the keyphrases of the query are among those of its paper, weights [B, Q]."""
-        wanted = batch.query_phrases * batch.labels[:, None]
+        """How surprising the keyphrases that queries name are among those of their papers, weights [B, Q]."""
         chances = torch.log_softmax(weights * self.phrase_sharpness.exp(), dim=1)
-        return -(chances * wanted).sum() / wanted.sum().clamp(min=1)
+        return -(chances * batch.named).sum() / batch.named.sum().clamp(min=1)
+
+    def _sparsity(
+        self, batch: AnchoredBatch, papers: Sparse, share: float
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """FLOPS over the whole vocabulary, estimated by the columns drawn by chance; and how many a paper has."""
+        head, objective = self.head, self.objective
+        named = batch.named.any(dim=0)
+        tokens, phrases = papers.tokens[:, : len(batch.tokens)], papers.keyphrases[:, : len(batch.phrases)][:, ~named]
+        scale, phrase_scale = head.content.sum() / len(batch.tokens), len(head.phrases) / max(1, phrases.shape[1])
+        losses = {
+            "flops": share * objective.token_flops * scale * flops(tokens),
+            "phrase_flops": share * objective.keyphrase_flops * phrase_scale * flops(phrases),
+        }
+        active = {
+            "tokens_active": (tokens.detach() > 0).float().mean() * head.content.sum(),
+            "keyphrases_active": (phrases.detach() > 0).float().mean() * len(head.phrases),
+        }
+        return losses, active
 
 
 def _first(scores: Tensor, others: Tensor) -> Tensor:

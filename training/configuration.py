@@ -160,21 +160,20 @@ class AnchoredTraining(Training):
     rate: float = 1e-3
     warmup: int = 100
     steps: int = 2_000
-    batch: int = 96
+    batch: int = 64
     log_every: int = 20
     evaluate_every: int = 200
     checkpoint_every: int = 200
     dev: int = 1_536
-    hidden: int = 768
+    hidden: int = 512
     negatives: int = 1
     pool: int = 8_192
     """Papers drawn for each batch, of which hard negatives are the best by the dense vector."""
     hardest: int = 8
     too_close: float = 0.95
     """Cosine with the positive from which on a paper is no negative."""
-    chance_columns: int = 1_024
+    chance_columns: int = 512
     """Features that no query of the batch has, by which sparsity is measured."""
-    active_keyphrases: int = 100
     flops_steps: int = 600
     contrast: str = "decoupled"
     beta: float = 0.25
@@ -183,9 +182,11 @@ class AnchoredTraining(Training):
     phrase_contrast: float = 0.5
     label_weight: float = 0.25
     distillation_weight: float = 0.5
-    token_flops: float = 1e-3
-    keyphrase_flops: float = 1e-3
-    keyphrase_pooling: str = "sum"
+    token_flops: float = 1e-2
+    keyphrase_flops: float = 1e-2
+    expansion_columns: int = 1_024
+    """Features that weigh most in the queries of a batch, for which papers are read; and those drawn by chance."""
+    keyphrase_pooling: str = "max"
     mass: float = 0.8
     query_features: int = 256
 
@@ -195,8 +196,8 @@ class AnchoredTraining(Training):
             raise SettingsError(f"contrast is one of {', '.join(CONTRASTS)}, keyphrase_pooling is sum or max")
         if not self.keyphrases:
             raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
-        if not 0 <= self.lambda_ <= 1 or min(self.pool, self.hardest, self.active_keyphrases) < 1:
-            raise SettingsError("lambda_ lies in 0..1; pool, hardest and active_keyphrases are at least 1")
+        if not 0 <= self.lambda_ <= 1 or min(self.pool, self.hardest) < 1:
+            raise SettingsError("lambda_ lies in 0..1; pool and hardest are at least 1")
 
     @property
     def objective(self) -> AnchoredObjective:

@@ -51,7 +51,7 @@ class Text:
 
     dense: Vector  # [d]
     pieces: Ints  # [P]
-    states: npt.NDArray[np.float16]  # [P, d], or none of a query
+    states: npt.NDArray[np.float16]  # [P, d]
     title: int
     """So many of the pieces are the title's."""
     phrases: Ints  # [Q] numbers of the keyphrases in it, each once
@@ -85,11 +85,13 @@ class StateReader:
         return Text(dense, read.ids[kept], states[kept].astype(np.float16), title, self._phrases(" . ".join(text)))
 
     def query(self, text: tuple[str, str]) -> Text:
-        """The document vector is that of the query with its prefix; states of queries are not needed."""
+        """The document vector is that of the query with its prefix, the states are those without, as in a search."""
         read = self._reader.read_query(text[0])
-        dense, _ = self._run(self._reader.read_query(text[0], self._prefix))
-        none = np.empty((0, len(dense)), np.float16)
-        return Text(dense, read.ids[self._content[read.ids]], none, 0, self._phrases(text[0]))
+        dense, states = self._run(read)
+        if self._prefix:
+            dense, _ = self._run(self._reader.read_query(text[0], self._prefix))
+        kept = self._content[read.ids]
+        return Text(dense, read.ids[kept], states[kept].astype(np.float16), 0, self._phrases(text[0]))
 
     def _run(self, read: ModelInput) -> tuple[Vector, Vector]:
         dense, states = self._session.run(["dense", self._states], padded([read]))

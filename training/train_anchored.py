@@ -21,11 +21,12 @@ from sciret.training.anchored import (
     K1,
     AnchoredHead,
     B,
+    Occurrences,
     Positions,
     idf,
-    level_phrases,
-    start,
+    start_phrases,
     start_weights,
+    start_words,
 )
 from sciret.training.anchored_step import AnchoredBatch, AnchoredStep
 from sciret.training.configuration import AnchoredTraining
@@ -43,7 +44,8 @@ KIND = "anchored"
 HEAD = "head.safetensors"
 FITTED = 100_000
 """Positions that the closed form is fitted to."""
-LEVELLED = 64
+OCCURRENCES = 25_000
+"""Papers that keyphrases are looked up in, the longer half first."""
 ABOUT = ("titles", "keyphrases")
 """Sources whose queries name what the paper is about."""
 OnLine = Callable[[dict[str, Any]], None]
@@ -70,7 +72,7 @@ class AnchoredTask:
         vocabulary, phrases = len(step.head.words), len(step.head.phrases)
         self._idf = idf(papers.frequencies("pieces", vocabulary), len(papers))
         self._columns = np.flatnonzero(step.head.content.cpu().numpy())
-        self._phrase_count = phrases
+        self._phrases = np.arange(phrases)
 
     def batch(self, number: int) -> AnchoredBatch:
         rows, _ = self._schedule.batch(number, self._configuration.batch)
@@ -86,41 +88,40 @@ class AnchoredTask:
         return quadratic(step, self._configuration.flops_steps)
 
     def _made(self, rows: Ints, chance: np.random.Generator) -> AnchoredBatch:
-        data, configuration = self._data, self._configuration
+        data, configuration, vocabulary = self._data, self._configuration, len(self._idf)
         positives = data.positives[rows].astype(np.int64)
         asked = self._queries.dense[rows].astype(np.float32)  # [B, d]
         papers = np.concatenate([positives, self._negatives(asked, positives, chance)])  # [D]
         dense = asked @ self._papers.dense[papers].astype(np.float32).T  # [B, D]
         bare = np.concatenate([self._bare[data.sources[rows]], np.zeros(len(papers) - len(rows), bool)])
         pieces, states = self._read(papers, bare)
-        counts, tokens = _counted([self._queries.pieces(int(row)) for row in rows], len(self._idf))
-        found, phrases = _counted([self._queries.phrases(int(row)) for row in rows], self._phrase_count)
-        known = counts.shape[1]
-        tokens = np.concatenate([tokens, _others(self._columns, tokens, configuration.chance_columns, chance)])
-        every = np.arange(self._phrase_count)
-        phrases = np.concatenate([phrases, _others(every, phrases, configuration.chance_columns // 2, chance)])
-        anchors = _anchors(pieces, tokens, known)
-        counts = np.pad(counts, ((0, 0), (0, len(tokens) - known)))
-        weighed = counts[:, :known] * self._idf[tokens[:known]]
-        by_words = weighed @ anchors[:, :known].T / weighed.sum(axis=1, keepdims=True).clip(1e-6)  # [B, D]
+        query_counts = _counts([self._queries.pieces(int(row)) for row in rows], vocabulary)  # [B, V]
+        counts = _counts(pieces, vocabulary)  # [D, V]
+        named, phrases = self._named(rows)
+        phrases = np.concatenate([phrases, _others(self._phrases, phrases, configuration.chance_columns // 2, chance)])
         lambda_ = configuration.lambda_
+        teacher = lambda_ * dense + (1 - lambda_) * _by_words(query_counts, counts, self._idf)
         return AnchoredBatch(
-            Positions(
-                torch.from_numpy(np.concatenate(states).astype(np.float32)),
-                torch.from_numpy(np.repeat(np.arange(len(papers)), [len(each) for each in states])),
-                len(papers),
-            ),
+            _positions([self._queries.states(int(row)) for row in rows]),
+            _positions(states),
             papers=torch.from_numpy(papers),
-            tokens=torch.from_numpy(tokens),
+            query_counts=torch.from_numpy(query_counts),
+            counts=torch.from_numpy(counts),
+            tokens=torch.from_numpy(chance.choice(self._columns, configuration.chance_columns, replace=False)),
             phrases=torch.from_numpy(phrases),
-            query_counts=torch.from_numpy(counts),
-            query_phrases=torch.from_numpy(np.pad(found.clip(max=1), ((0, 0), (0, len(phrases) - found.shape[1])))),
-            anchors=torch.from_numpy(anchors),
+            named=torch.from_numpy(np.pad(named, ((0, 0), (0, len(phrases) - named.shape[1])))),
             dense=torch.from_numpy(dense),
-            teacher=torch.from_numpy((lambda_ * dense + (1 - lambda_) * by_words).astype(np.float32)),
+            teacher=torch.from_numpy(teacher.astype(np.float32)),
             weights=torch.from_numpy(np.array(data.weights[rows], np.float32)),
-            labels=torch.from_numpy(self._about[data.sources[rows]]),
         )
+
+    def _named(self, rows: Ints) -> tuple[Floats, Ints]:
+        """Which keyphrases [Q] each query [B, Q] names, if its source says what papers are about."""
+        about = self._about[self._data.sources[rows]]
+        named = zip(rows.tolist(), about.tolist(), strict=True)
+        texts = [np.unique(self._queries.phrases(row)[: None if of else 0]) for row, of in named]
+        phrases = np.unique(np.concatenate(texts))
+        return _counts([np.searchsorted(phrases, text) for text in texts], len(phrases)), phrases
 
     def _negatives(self, asked: Floats, positives: Ints, chance: np.random.Generator) -> Ints:
         """For each query papers [B·N] that its dense vector takes for good ones, among some drawn by chance; not those
@@ -145,33 +146,35 @@ class AnchoredTask:
         return pieces, states
 
 
-def _counted(texts: list[Ints], size: int) -> tuple[Floats, Ints]:
-    """How often each text has each feature [B, F], and which features they are [F]."""
-    features = np.unique(np.concatenate(texts))
-    places = np.full(size, -1)
-    places[features] = np.arange(len(features))
-    counts = np.zeros((len(texts), len(features)), np.float32)
+def _counts(texts: list[Ints], size: int) -> Floats:
+    """How often each text has each feature [n, size]."""
+    counts = np.zeros((len(texts), size), np.float32)
     for row, text in enumerate(texts):
-        np.add.at(counts[row], places[text], 1)
-    return counts, features
+        np.add.at(counts[row], text, 1)
+    return counts
+
+
+def _by_words(queries: Floats, papers: Floats, idf_: Floats) -> Floats:
+    """BM25 [B, D] as a share of the highest that a query could reach, over the queries' own pieces."""
+    columns = np.flatnonzero(queries.any(axis=0))
+    lengths = papers.sum(axis=1, keepdims=True)
+    found = papers[:, columns]
+    found = found / (found + K1 * (1 - B + B * lengths / AVERAGE))
+    weighed = queries[:, columns] * idf_[columns]
+    return np.asarray(weighed @ found.T / weighed.sum(axis=1, keepdims=True).clip(1e-6), np.float32)
+
+
+def _positions(states: list[Any]) -> Positions:
+    return Positions(
+        torch.from_numpy(np.concatenate(states).astype(np.float32)),
+        torch.from_numpy(np.repeat(np.arange(len(states)), [len(each) for each in states])),
+        len(states),
+    )
 
 
 def _others(all_: Ints, known: Ints, count: int, chance: np.random.Generator) -> Ints:
     drawn = chance.choice(all_, min(count, len(all_)), replace=False)
     return np.asarray(drawn[~np.isin(drawn, known)])
-
-
-def _anchors(pieces: list[Ints], tokens: Ints, known: int) -> Floats:
-    """Saturated counts [D, T]; those of columns drawn by chance do not matter and stay 0."""
-    places = np.full(int(tokens.max()) + 1, -1)
-    places[tokens[:known]] = np.arange(known)
-    found = np.zeros((len(pieces), len(tokens)), np.float32)
-    for row, each in enumerate(pieces):
-        inside = each[each < len(places)]
-        at = places[inside]
-        np.add.at(found[row], at[at >= 0], 1)
-        found[row] /= found[row] + K1 * (1 - B + B * len(each) / AVERAGE)
-    return found
 
 
 def train_anchored(
@@ -214,27 +217,44 @@ def begin_head(
     head: AnchoredHead, papers: Texts, keyphrases: list[str], tokenizer: Tokenizer, configuration: AnchoredTraining
 ) -> None:
     """The closed form: where training starts from, and good already."""
-    order = np.random.default_rng(configuration.seed).permutation(len(papers)).tolist()
-    chosen, size = [], 0
-    while size < FITTED and order:
-        chosen.append(order.pop())
-        size += len(papers.pieces(chosen[-1]))
+    read = [tokenizer.encode(phrase, add_special_tokens=False).ids for phrase in keyphrases]
+    content = head.content.numpy()
+    read = [[piece for piece in pieces if content[piece]] or pieces for pieces in read]
+    if not all(read):
+        missing = keyphrases[read.index([])]
+        raise SettingsError(f"the keyphrase {missing!r} has nothing that the tokenizer reads; remove it")
+    order = np.random.default_rng(configuration.seed).permutation(len(papers))
+    sizes = np.array([len(papers.pieces(int(number))) for number in order])
+    chosen = order[: max(1, int(np.searchsorted(np.cumsum(sizes), FITTED)))].tolist()
     pieces = np.concatenate([papers.pieces(number) for number in chosen])
     states = np.concatenate([papers.states(number) for number in chosen]).astype(np.float32)
-    start(head, states, pieces.tolist(), keyphrases, tokenizer)
+    start_words(head, states, pieces.tolist())
+    full = order[sizes >= np.median(sizes)][:OCCURRENCES].tolist()
+    sums, counts = np.zeros((len(keyphrases), states.shape[1])), np.zeros(len(keyphrases), np.int64)
+    for number in full:
+        _add_occurrences(papers, number, read, sums, counts)
+    start_phrases(head, states, Occurrences(sums, counts, pieces), read)
     start_weights(
         head,
         idf(papers.frequencies("pieces", len(head.words)), len(papers)),
         idf(papers.frequencies("phrases", len(keyphrases)), len(papers)),
     )
-    some = chosen[:LEVELLED]
-    sizes = [len(papers.pieces(number)) for number in some]
-    positions = Positions(
-        torch.from_numpy(np.concatenate([papers.states(number) for number in some]).astype(np.float32)),
-        torch.from_numpy(np.repeat(np.arange(len(some)), sizes)),
-        len(some),
-    )
-    level_phrases(head, positions, configuration.active_keyphrases)
+
+
+def _add_occurrences(papers: Texts, number: int, read: list[list[int]], sums: Any, counts: Any) -> None:
+    """A keyphrase stands where its pieces follow one another."""
+    text = papers.pieces(number)
+    places: list[int] = []
+    phrases: list[int] = []
+    for phrase in np.unique(papers.phrases(number)).tolist():
+        wanted = read[phrase]
+        for first in np.flatnonzero(text[: len(text) - len(wanted) + 1] == wanted[0]).tolist():
+            if text[first : first + len(wanted)].tolist() == wanted:
+                places.extend(range(first, first + len(wanted)))
+                phrases.extend([phrase] * len(wanted))
+    if places:
+        np.add.at(sums, phrases, papers.states(number)[places].astype(np.float64))
+        np.add.at(counts, phrases, 1)
 
 
 def save_head(

@@ -86,6 +86,16 @@ def test_parts_of_a_query_are_weighted_or_encoded_each(open_sparse: Open) -> Non
     assert query.keyphrases == {"coral reef": 2}
 
 
+def test_both_is_the_sum(open_sparse: Open) -> None:
+    encoded, weighted, both = (
+        open_sparse(sparse=Sparse(mass=1.0, query_tokens=part, query_keyphrases=part)).encode_query("sand of a reef")
+        for part in ("encoded", "weighted", "both")
+    )
+    assert both.tokens == {name: encoded.tokens[name] + weighted.tokens[name] for name in weighted.tokens}
+    assert both.keyphrases["sand"] == encoded.keyphrases["sand"] + weighted.keyphrases["sand"]
+    assert encoded.keyphrases.keys() - weighted.keyphrases.keys() < both.keyphrases.keys()
+
+
 def test_a_weighted_query_needs_no_graph(weighted: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no vectors either."""
     monkeypatch.setattr(weighted, "_session", None)

@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B, Positions, idf, level_phrases, start, start_weights
-
-from .conftest import tiny_tokenizer
+from sciret.training.anchored import (
+    AVERAGE,
+    K1,
+    AnchoredHead,
+    B,
+    Highest,
+    Occurrences,
+    Positions,
+    idf,
+    start_phrases,
+    start_weights,
+    start_words,
+)
 
 WORDS, DIMS, PHRASES = 40, 16, 7
 
@@ -45,6 +55,20 @@ def test_columns_are_those_of_the_whole(head: AnchoredHead, pooling: str) -> Non
     assert keyphrases.any()
 
 
+def test_gradients_of_the_maximum_are_those_of_torch() -> None:
+    """Also of a paper without positions, which has none."""
+    torch.manual_seed(0)
+    x, words = torch.randn(7, DIMS, requires_grad=True), torch.randn(5, DIMS)
+    owner = torch.tensor([0, 0, 0, 2, 2, 2, 2])
+    highest = Highest.apply(x, words, owner, 3)
+    torch.relu(highest).square().sum().backward()  # type: ignore[no-untyped-call]
+    own, x.grad = x.grad, None
+    parts = torch.stack([(x[:3] @ words.T).amax(dim=0), (x[3:] @ words.T).amax(dim=0)])
+    torch.relu(parts).square().sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(own, x.grad)
+    assert (highest[1] == -torch.inf).all()
+
+
 def test_padding_weighs_nothing(head: AnchoredHead) -> None:
     states, ids = torch.randn(1, 6, DIMS), torch.randint(3, WORDS, (1, 6))
     short = head(states, ids, torch.tensor([[0, 3, 5]]))
@@ -63,18 +87,32 @@ def test_the_anchor_is_bm25s_saturation(head: AnchoredHead) -> None:
 
 def test_the_closed_form_finds_the_word_that_was_read() -> None:
     """States that are a rotation of their words' embeddings point back at them."""
-    tokenizer = tiny_tokenizer()
     generator = np.random.default_rng(0)
-    words = generator.normal(size=(len(tokenizer), DIMS)).astype(np.float32)
-    head = AnchoredHead(torch.from_numpy(words), torch.ones(len(tokenizer), dtype=torch.bool), 2, hidden=4)
-    pieces = generator.integers(len(tokenizer), size=3_000)
+    words = generator.normal(size=(WORDS, DIMS)).astype(np.float32)
+    head = AnchoredHead(torch.from_numpy(words), torch.ones(WORDS, dtype=torch.bool), 2, hidden=4)
+    pieces = generator.integers(WORDS, size=3_000)
     rotation = np.linalg.qr(generator.normal(size=(DIMS, DIMS)))[0]
     states = (head.words.numpy()[pieces] @ rotation).astype(np.float32)
-    share = start(head, states, pieces.tolist(), ["neural network", "coral reef"], tokenizer.backend_tokenizer)
-    assert share > 0.95
-    coral, reef = (head.words[tokenizer.convert_tokens_to_ids(word)] for word in ("coral", "reef"))
-    mean = torch.nn.functional.normalize((coral + reef) / 2, dim=0)
-    torch.testing.assert_close(head.phrases[1], mean)
+    assert start_words(head, states, pieces.tolist()) > 0.95
+
+
+def test_keyphrases_start_active_where_they_stand() -> None:
+    """One that was seen, by its states; one that was not, by those of its pieces. Other words leave both alone."""
+    generator = np.random.default_rng(0)
+    words = generator.normal(size=(WORDS, DIMS)).astype(np.float32)
+    head = AnchoredHead(torch.from_numpy(words), torch.ones(WORDS, dtype=torch.bool), 2, hidden=4)
+    pieces = generator.integers(WORDS, size=4_000)
+    states = head.words.numpy()[pieces]
+    start_words(head, states, pieces.tolist())
+    seen, unseen = [3, 4], [20, 21]
+    sums = np.stack([50 * states[np.isin(pieces, seen)].mean(axis=0), np.zeros(DIMS)]).astype(np.float64)
+    start_phrases(head, states, Occurrences(sums, np.array([50, 0]), pieces), [seen, unseen])
+    logits = head.read(head.words) @ head.phrases.T + head.phrase_bias  # [V, 2]
+    others = torch.ones(WORDS, dtype=torch.bool)
+    others[[*seen, *unseen]] = False
+    assert (logits[seen, 0] > 0).all()
+    assert (logits[unseen, 1] > 0).all()
+    assert (logits[others] < 0).float().mean() > 0.9
 
 
 def test_query_weights_start_at_the_inverse_document_frequency(head: AnchoredHead) -> None:
@@ -84,10 +122,3 @@ def test_query_weights_start_at_the_inverse_document_frequency(head: AnchoredHea
     start_weights(head, tokens, phrases)
     torch.testing.assert_close(head.token_root()[3:] ** 2, torch.from_numpy(tokens)[3:])
     torch.testing.assert_close(head.phrase_root() ** 2, torch.from_numpy(phrases))
-
-
-def test_keyphrases_are_made_as_rare_as_asked_for(head: AnchoredHead) -> None:
-    positions = Positions(torch.randn(30, DIMS), torch.arange(30) // 3, 10)
-    level_phrases(head, positions, 2)
-    active = head.columns(positions, torch.tensor([5]), torch.arange(PHRASES)).keyphrases > 0
-    assert active.sum().item() == 20

@@ -58,7 +58,6 @@ def configure_head(encoder: str, write_jsonl: WriteJsonl, tmp_path: Path) -> Con
         pool=8,
         hardest=3,
         chance_columns=16,
-        active_keyphrases=10,
         hidden=16,
     )
     return lambda **changes: replace(base, **changes)
