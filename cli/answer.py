@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -15,8 +15,9 @@ from sciret.cli.stores import open_store
 from sciret.hit import Hit
 from sciret.retrieval.following import StoreEncoder, following
 from sciret.retrieval.queries import Question, encode_question
-from sciret.retrieval.search import SearchOptions, rerank_weight, search, weighed
+from sciret.retrieval.search import SearchOptions, best_sparse, rerank_weight, search, weighed
 from sciret.settings import Settings
+from sciret.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,14 @@ def answer(question: Question, settings: Settings, options: SearchOptions) -> An
     return found
 
 
+def settled(options: SearchOptions, settings: Settings, store: Store) -> SearchOptions:
+    """`--sparse auto` is known when the store is: learned features where its papers have them."""
+    return replace(options, sparse=best_sparse(store.channels)) if settings.sparse == "auto" else options
+
+
 def _answer(question: Question, encoder: StoreEncoder, settings: Settings, options: SearchOptions) -> Answer:
     store, begun = encoder.store, perf_counter()
+    options = settled(options, settings, store)
     query = encode_question(question, encoder, store, options)
     encoded = perf_counter()
     hits = search(store, query, options)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from sciret.cli.answer import settled
 from sciret.cli.encoders import encoders_of
 from sciret.cli.output import warn
 from sciret.cli.stores import open_store
@@ -78,7 +79,7 @@ def answers(
     questions: Sequence[Question], settings: Settings, options: SearchOptions, store: Store, tally: Tally
 ) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """A query that cannot be answered is reported and left out; the others still run."""
-    encoders = encoders_of(settings)
+    encoders, options = encoders_of(settings), settled(options, settings, store)
     for question in _shown(questions):
         try:
             found = list(ask_following(question, encoders, store, options).scored_ids())

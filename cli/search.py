@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from sciret.retrieval.queries import Question
     from sciret.retrieval.search import SearchOptions
 
-SPARSE = ("bm25", "tfidf", "casper", "none")
+_SPARSE = {"none": None, "auto": "bm25"}  # until the store is open: see answer.settled
+SPARSE = ("auto", "casper", "bm25", "tfidf", "none")
 RERANK = ("transport", "single", "attention", "none")
 ASPECTS = ("background", "method", "result")
 DEFAULTS = Settings()
@@ -71,8 +72,8 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
 @click.option(
     "--sparse",
     type=click.Choice(SPARSE),
-    help="The sparse side: BM25, TF-IDF cosine, CASPER's learned words and concepts, or none.  "
-    f"[SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
+    help="The sparse side: CASPER's learned words and concepts, BM25, TF-IDF cosine, or none; auto is casper where the "
+    f"store has it and bm25 elsewhere.  [SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
 )
 @click.option(
     "--beta",
@@ -183,7 +184,7 @@ def search_options(settings: Settings, where: tuple[str, ...], *, restricted: bo
         from_=from_,
         candidates=settings.candidates,
         lambda_=settings.lambda_,
-        sparse=None if settings.sparse == "none" else settings.sparse,  # type: ignore[arg-type]  # checked above
+        sparse=_SPARSE.get(settings.sparse, settings.sparse),  # type: ignore[arg-type]  # checked above
         beta=settings.beta,
         rerank=settings.rerank,  # type: ignore[arg-type]
         rerank_weight=settings.rerank_weight,

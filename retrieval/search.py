@@ -165,6 +165,11 @@ def channels(query: EncodedQuery, options: SearchOptions, available: Sequence[Ch
     return [channel for channel in chosen if channel in available]
 
 
+def best_sparse(available: Sequence[Channel]) -> Sparse:
+    """Which sparse side to search with where nothing else is asked for; docs/defaults.md compares them."""
+    return "casper" if "casper" in available else "bm25"
+
+
 def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOptions) -> SentenceMatches | None:
     if options.rerank == "none" or query.sentence_vectors is None or not found.ids:
         return None

@@ -41,7 +41,7 @@ def ids(answer: dict[str, Any]) -> list[str]:
 
 def test_choices_are_those_of_the_library() -> None:
     """They are written out in the command so that its help need not import numpy."""
-    assert (*SPARSE, "none") == search_command.SPARSE
+    assert {*SPARSE, "auto", "none"} == set(search_command.SPARSE)
     assert search_command.RERANK == RERANK
     assert tuple(ASPECTS) == search_command.ASPECTS
 
