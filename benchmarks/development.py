@@ -76,6 +76,12 @@ def encoder_of(bundle: Bundle) -> Encoder:
     return Encoder(bundle, open_session(bundle, "cpu"))
 
 
+def pruned_and_whole(bundle: Bundle) -> tuple[Encoder, Encoder]:
+    """Of one session: an encoder as the bundle says, and one that prunes nothing."""
+    session = open_session(bundle, "cpu")
+    return Encoder(bundle, session), Encoder(pruned_to(bundle, 1.0), session)
+
+
 def written(papers: Iterable[EncodedPaper], path: Path) -> EmbeddedStore:
     """A new store of these papers."""
     store = EmbeddedStore.open(path, create=True)

@@ -35,7 +35,6 @@ from scipy import sparse
 from sciret.embedded.store import EmbeddedStore
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.bundle import Bundle, load_bundle
-from sciret.encoders.encoder import Encoder
 from sciret.encoders.learned import prune
 from sciret.evaluation.measures import Values
 from sciret.retrieval.search import SearchOptions
@@ -89,7 +88,7 @@ def by_mass(
         papers = [pruned(paper, mass) for paper in whole]
         stores[mass] = written(papers, folder / f"{mass}.db")
         postings[mass] = tuple(np.mean([len(getattr(p, part)) for p in papers]) for part in ("tokens", "keyphrases"))
-        queries[mass] = plain if "encoded" not in parts(bundle) else again(bundle, mass, encoder, collection)
+        queries[mass] = plain if is_weighted(bundle) else again(bundle, mass, collection)
     ratios = latencies(stores, queries, bundle.sparse.mass)
     return {mass: row(stores[mass], collection, queries[mass], fused, postings[mass], ratios[mass]) for mass in masses}
 
@@ -158,15 +157,15 @@ def show(title: str, sets: Sequence[str], columns: Sequence[dict[float, Row]], o
         )
 
 
-def parts(bundle: Bundle) -> tuple[str, str]:
+def is_weighted(bundle: Bundle) -> bool:
+    """Queries that no graph reads are not pruned."""
     assert bundle.sparse is not None
-    return bundle.sparse.query_tokens, bundle.sparse.query_keyphrases
+    return {bundle.sparse.query_tokens, bundle.sparse.query_keyphrases} == {"weighted"}
 
 
-def again(bundle: Bundle, mass: float, encoder: Encoder, collection: Collection) -> dict[str, EncodedQuery]:
-    """Queries that the graph reads are pruned too."""
-    other = Encoder(pruned_to(bundle, mass), encoder._session)
-    return {qid: other.encode_query(text) for qid, text in collection.queries.items()}
+def again(bundle: Bundle, mass: float, collection: Collection) -> dict[str, EncodedQuery]:
+    encoder = encoder_of(pruned_to(bundle, mass))
+    return {qid: encoder.encode_query(text) for qid, text in collection.queries.items()}
 
 
 def pruned(paper: EncodedPaper, mass: float) -> EncodedPaper:

@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
 
 LEAST = 20
 """Keyphrases that a bundle must have, for something to be learned from them."""
-MOST = 6_000
+MOST = 4_000
 """Keyphrases that are learned from: many more than a row has numbers."""
 PROVENANCE = "added_keyphrases"
 

@@ -45,7 +45,7 @@ class Decoder:
     transposed: bool = False
     """The matrix is kept as [N, d] and not as [d, N]."""
     states: str = ""
-    """Name of what the matrix is multiplied with, [B, P, d]."""
+    """Name of what the matrix is multiplied with, [B, P, d] or [P, B, d]."""
     vectors: list[str] = field(default_factory=list)
 
     @property

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from decoder_bundle import PHRASES, decoder_bundle
+from transformers import AutoModelForMaskedLM
 
 from sciret.encoders.bundle import FEATURES, GRAPHS, load_bundle
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.phrases import load_phrases
 from sciret.errors import BundleError, SettingsError
 from sciret.onnx_export.added_keyphrases import add_keyphrases
+from sciret.onnx_export.export import export_bundle
 from sciret.onnx_export.phrase_rows import Phrase
 from sciret.paper import Paper
+from sciret.training.casper import Shape
+from sciret.training.casper_folder import save_casper, start_casper
+from sciret.training.sparsity import Pooling
+
+Make = Callable[..., Path]
 
 NEW = "galaxy cluster"
 PAPER = Paper("1", "A galaxy cluster", "The laser cooling of a neuron network.")
@@ -120,3 +129,22 @@ def test_int8_takes_no_more_room(tmp_path: Path) -> None:
     add_keyphrases(without, [Phrase("black hole")], tmp_path / "out")
     sizes = [(folder / GRAPHS["int8"]).stat().st_size for folder in (Path(without), tmp_path / "out")]
     assert sizes[1] - sizes[0] < 100
+
+
+@pytest.mark.parametrize("pooling", ["sum", "max"])
+def test_exported_casper_checkpoints_can_be_added_to(checkpoints: Make, pooling: Pooling, tmp_path: Path) -> None:
+    """Both graphs of one that torch has written, whichever way its keyphrases are pooled."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    phrases = [f"{first}{second} {second}{first}" for first, second in pairwise(letters)]
+    source = checkpoints("bert", AutoModelForMaskedLM, vocab_size=59)
+    shape = Shape(query_length=48, document_length=48, keyphrase_pooling=pooling)
+    save_casper(tmp_path / "run" / "model", start_casper(str(source), phrases, shape, bias=0.0))
+    export_bundle(str(tmp_path / "run"), tmp_path / "casper")
+    add_keyphrases(str(tmp_path / "casper"), [Phrase("za az")], tmp_path / "added")
+    before, after = (
+        next(iter(Encoder.open(str(tmp_path / name)).encode_papers([Paper("1", "za az", "ab ba. xy")])))
+        for name in ("casper", "added")
+    )
+    assert after.tokens == pytest.approx(dict(before.tokens), rel=1e-4)
+    assert load_bundle(str(tmp_path / "added")).precisions == ("fp32", "int8")
+    assert load_phrases(tmp_path / "added" / "keyphrases.txt") == [*phrases, "za az"]
