@@ -40,7 +40,7 @@ SETS = {
     "cisi": ("cisi/corpus.jsonl.gz", "cisi/queries.jsonl.gz", "cisi/qrels.tsv"),
     "med": ("med/corpus.jsonl.gz", "med/queries.jsonl.gz", "med/qrels.tsv"),
 }
-BASE = SearchOptions(k=100)
+BASE = SearchOptions(k=100, sparse="bm25")
 Ranked = dict[str, list[tuple[str, float]]]
 """Query id to papers and scores, best first."""
 SETTINGS = {
@@ -67,7 +67,9 @@ COMPARED = [
     ("dense + casper", "dense"),
     ("dense + casper, transport", "dense + bm25, transport (default)"),
 ]
-SWEEP = [(lambda_, weight) for lambda_ in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9) for weight in (0.0, 0.1, 0.2, 0.3)]
+SWEEP = [
+    (lambda_, weight) for lambda_ in (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9) for weight in (0.0, 0.1, 0.2, 0.3)
+]
 """λ and the weight of transport."""
 
 
