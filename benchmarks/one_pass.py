@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Sequence
 
+from development import one_precision
 from encoder import read_papers
 
 from sciret.encoders.bundle import Bundle
@@ -44,8 +45,10 @@ def main() -> None:
         wall.append(one_wall / dense_wall)
         cpu.append(one_cpu / dense_cpu)
     for name, encoder in encoders.items():
-        raw, packed = size(encoder.bundle)
-        print(f"{name}: {', '.join(encoder.bundle.outputs)}; {raw / MB:.1f} MB, compressed {packed / MB:.1f} MB")
+        raw, packed = size(one_precision(encoder.bundle, "int8"))
+        print(
+            f"{name}: {', '.join(encoder.bundle.outputs)}; in int8 {raw / MB:.1f} MB, compressed {packed / MB:.1f} MB"
+        )
     print(f"{len(papers)} papers, {options.rounds} rounds; one pass takes, as a median of ratios,")
     print(f"  {statistics.median(wall):.2f} times the time of dense only ({min(wall):.2f} to {max(wall):.2f})")
     print(f"  {statistics.median(cpu):.2f} times its processor time ({min(cpu):.2f} to {max(cpu):.2f}); goal {GOAL}")

@@ -28,7 +28,8 @@ from sciret.errors import SettingsError
 from sciret.onnx_export.keyphrase_columns import Columns, Decoder, find_decoder, read_columns
 from sciret.paper import Paper
 
-RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e3)
+"""Under the last hardly anything is learned, and a row is the mean of its wordpieces' rows."""
 HELD_OUT = 5
 """Every so manieth phrase is not fitted to, but tells how well rows are guessed."""
 SEED = 20_240_229
@@ -93,7 +94,7 @@ class RowGuess:
     """From representations [n, f] to columns and query weights."""
 
     mean: Floats  # [f]
-    weights: Floats  # [f + 1, d + 2 + v]
+    weights: Floats  # [f + 1, d + 2 + v]; the first d of the f are the mean of the wordpieces' rows
     names: tuple[str, ...]  # v
     limits: Floats  # [2, 2 + v] lowest and highest
     cosine: float
@@ -104,15 +105,17 @@ class RowGuess:
         names = tuple(columns.vectors)
         norms = np.linalg.norm(columns.rows, axis=1)
         numbers = np.stack([norms, query_weights, *(columns.vectors[name] for name in names)], axis=1)  # [n, 2 + v]
-        targets = np.concatenate([columns.rows / np.maximum(norms, 1e-9)[:, None], numbers], axis=1).astype(np.float64)
+        rows = columns.rows / np.maximum(norms, 1e-9)[:, None]
+        dims = rows.shape[1]
+        # Rows begin as the mean of their wordpieces' in training, so what is learned is how they differ from it.
+        targets = np.concatenate([rows - read[:, :dims], numbers], axis=1).astype(np.float64)
         mean = read.mean(axis=0)
         inputs = _with_one(read - mean)
         held = np.arange(len(inputs)) % HELD_OUT == 0
-        dims = columns.rows.shape[1]
 
         def cosine(ridge: float) -> float:
-            guessed = inputs[held] @ _solve(inputs[~held], targets[~held], ridge)
-            return float((_unit(guessed[:, :dims]) * targets[held, :dims]).sum(axis=1).mean())
+            guessed = (inputs[held] @ _solve(inputs[~held], targets[~held], ridge))[:, :dims]
+            return float((_unit(read[held, :dims] + guessed) * rows[held]).sum(axis=1).mean())
 
         cosines = {ridge: cosine(ridge) for ridge in RIDGES}
         best = max(RIDGES, key=lambda ridge: cosines[ridge])
@@ -132,7 +135,8 @@ class RowGuess:
         """Rows [n, d] of any length, and numbers [n, 2 + v]: that length, the weight in a query, and each vector's."""
         guessed = _with_one(read - self.mean) @ self.weights
         count = self.limits.shape[1]
-        return guessed[:, :-count], guessed[:, -count:].clip(*self.limits)
+        rows = guessed[:, :-count]
+        return read[:, : rows.shape[1]] + rows, guessed[:, -count:].clip(*self.limits)
 
 
 def learn(bundle: Bundle, keyphrases: Sequence[str], most: int) -> tuple[PhraseReader, Mapping[Precision, RowGuess]]:
@@ -169,9 +173,11 @@ def _until(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
 
 
 def _solve(inputs: Floats, targets: Floats, ridge: float) -> Floats:
+    """The last of the inputs is always 1 and not held back: without anything learned, a mean is what is guessed."""
     squares = inputs.T @ inputs
-    squares = squares + ridge * np.trace(squares) / len(squares) * np.eye(len(squares))
-    solution: Floats = np.linalg.solve(squares, inputs.T @ targets)
+    penalty = np.full(len(squares), ridge * np.trace(squares[:-1, :-1]) / (len(squares) - 1))
+    penalty[-1] = 0
+    solution: Floats = np.linalg.solve(squares + np.diag(penalty), inputs.T @ targets)
     return solution
 
 
