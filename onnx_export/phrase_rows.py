@@ -175,10 +175,9 @@ def _until(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
 def _solve(inputs: Floats, targets: Floats, ridge: float) -> Floats:
     """The last of the inputs is always 1 and not held back: without anything learned, a mean is what is guessed."""
     squares = inputs.T @ inputs
-    penalty = np.full(len(squares), ridge * np.trace(squares[:-1, :-1]) / (len(squares) - 1))
+    penalty = np.full(len(squares), ridge * float(np.trace(squares[:-1, :-1])) / (len(squares) - 1))
     penalty[-1] = 0
-    solution: Floats = np.linalg.solve(squares + np.diag(penalty), inputs.T @ targets)
-    return solution
+    return np.linalg.solve(squares + np.diag(penalty), inputs.T @ targets).astype(np.float64)
 
 
 def _with_one(inputs: Floats) -> Floats:
