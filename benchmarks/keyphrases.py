@@ -24,7 +24,9 @@ from pathlib import Path
 import numpy as np
 import Stemmer
 
+from sciret.encoders.bundle import KEYPHRASES, load_bundle
 from sciret.encoders.encoder import Encoder
+from sciret.encoders.phrases import load_phrases
 from sciret.evaluation.significance import randomisation_p
 from sciret.retrieval.keyphrases import Keyphrases, keyphrases, text_as_paper
 from sciret.training.states import FUNCTION_WORDS
@@ -57,7 +59,7 @@ def main() -> None:
     given = list(generated(options.bundle, texts))
     for label, choose in KINDS.items():
         found[f"{options.bundle}: {label}"] = [choose(one) for one in given]
-    vocabulary(options.bundle, named)
+    found["what the vocabulary could reach"] = reachable(options.bundle, named)
     report(found, named)
 
 
@@ -82,15 +84,14 @@ def generated(bundle: str, texts: Sequence[str]) -> Iterator[Keyphrases]:
     return keyphrases((text_as_paper(text) for text in texts), Encoder.open(bundle), MOST)
 
 
-def vocabulary(bundle: str, named: Sequence[Sequence[str]]) -> None:
-    """Most that a vocabulary can reach: phrases that are not in it are never given."""
-    from sciret.encoders.bundle import KEYPHRASES, load_bundle
-    from sciret.encoders.phrases import load_phrases
-
+def reachable(bundle: str, named: Sequence[Sequence[str]]) -> list[list[str]]:
+    """What the annotators named and the vocabulary has: a phrase that it has not is never given."""
     known = {stems(phrase) for phrase in load_phrases(load_bundle(bundle).path(KEYPHRASES))}
-    gold = [{stems(phrase) for phrase in phrases} for phrases in named]
-    share = sum(len(phrases & known) for phrases in gold) / sum(map(len, gold))
-    print(f"{len(named)} texts, {sum(map(len, gold)) / len(gold):.1f} phrases a text; {share:.1%} in the vocabulary")
+    best = [[phrase for phrase in phrases if stems(phrase) in known] for phrases in named]
+    share = sum(map(len, best)) / sum(map(len, named))
+    mean = sum(map(len, named)) / len(named)
+    print(f"{len(named)} texts, {mean:.1f} phrases a text, {share:.1%} of them in the vocabulary")
+    return best
 
 
 def tfidf(texts: Sequence[str], corpus: Sequence[str]) -> list[list[str]]:
@@ -134,12 +135,12 @@ def yake_of(texts: Sequence[str]) -> list[list[str]]:
 
 def report(found: dict[str, list[list[str]]], named: Sequence[Sequence[str]]) -> None:
     base = scores(found["TF-IDF"], named)
-    print(f"{'':40}", *(f"{f'F1@{depth}':>10} {'(p)':>8}" for depth in DEPTHS), f"{'given':>8}")
+    print(f"{'':44}", *(f"{f'F1@{depth}':>10} {'(p)':>8}" for depth in DEPTHS), f"{'given':>8}")
     for label, phrases in found.items():
         values = scores(phrases, named)
         ps = randomisation_p(values - base)
         cells = (f"{mean:10.4f} {f'({p:.3f})':>8}" for mean, p in zip(values.mean(axis=0), ps, strict=True))
-        print(f"{label:40}", *cells, f"{np.mean([len(each) for each in phrases]):8.1f}")
+        print(f"{label:44}", *cells, f"{np.mean([len(each) for each in phrases]):8.1f}")
 
 
 def scores(found: Sequence[Sequence[str]], named: Sequence[Sequence[str]]) -> np.ndarray:
