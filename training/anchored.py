@@ -241,3 +241,16 @@ def start_phrases(
     rows = 2 * PRESENT * towards / (towards * own).sum(dim=1, keepdim=True)
     head.phrases.copy_(rows)
     head.phrase_bias.copy_(-(rows @ mean) - PRESENT)
+
+
+@torch.no_grad()
+def average(head: AnchoredHead, begun: AnchoredHead, share: float) -> None:
+    """Let the head be so much of what it is now, and for the rest what it began as (Wortsman et al., WiSE-FT, 2022).
+
+    What is learned from some fields is kept, and what the closed form knows of all is not forgotten. The small network
+    began as 0, so only what it gives is scaled.
+    """
+    first = dict(begun.named_parameters())
+    for name, parameter in head.named_parameters():
+        if not name.startswith("widen"):
+            parameter.lerp_(first[name], 1 - share)

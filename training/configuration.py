@@ -157,13 +157,14 @@ class AnchoredTraining(Training):
     """Folder of the encoder's states, to share between runs on the same data; in the run's own by default."""
     weights: Mapping[str, float] = field(default_factory=dict)
     abstracts_only: tuple[str, ...] = ("titles",)
-    rate: float = 1e-3
+    rate: float = 7e-4
     warmup: int = 100
-    steps: int = 2_000
+    steps: int = 1_000
     batch: int = 64
     log_every: int = 20
-    evaluate_every: int = 200
-    checkpoint_every: int = 200
+    evaluate_every: int = 100
+    checkpoint_every: int = 100
+    patience: int = 0
     dev: int = 1_536
     hidden: int = 512
     negatives: int = 1
@@ -174,9 +175,9 @@ class AnchoredTraining(Training):
     """Cosine with the positive from which on a paper is no negative."""
     chance_columns: int = 512
     """Features that no query of the batch has, by which sparsity is measured."""
-    flops_steps: int = 600
+    flops_steps: int = 300
     contrast: str = "decoupled"
-    beta: float = 0.25
+    beta: float = 1.5
     lambda_: float = 0.65
     fused_weight: float = 1.0
     phrase_contrast: float = 0.5
@@ -187,6 +188,8 @@ class AnchoredTraining(Training):
     expansion_columns: int = 1_024
     """Features that weigh most in the queries of a batch, for which papers are read; and those drawn by chance."""
     keyphrase_pooling: str = "max"
+    average: float = 0.5
+    """Share of the trained weights in the result; the rest is the closed form that training began with."""
     mass: float = 0.8
     query_features: int = 256
 
@@ -196,8 +199,8 @@ class AnchoredTraining(Training):
             raise SettingsError(f"contrast is one of {', '.join(CONTRASTS)}, keyphrase_pooling is sum or max")
         if not self.keyphrases:
             raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
-        if not 0 <= self.lambda_ <= 1 or min(self.pool, self.hardest) < 1:
-            raise SettingsError("lambda_ lies in 0..1; pool and hardest are at least 1")
+        if not 0 <= self.lambda_ <= 1 or not 0 < self.average <= 1 or min(self.pool, self.hardest) < 1:
+            raise SettingsError("lambda_ and average lie in 0..1; pool and hardest are at least 1")
 
     @property
     def objective(self) -> AnchoredObjective:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sciret.training.anchored import (
     B,
     Occurrences,
     Positions,
+    average,
     idf,
     start_phrases,
     start_weights,
@@ -198,10 +200,11 @@ def train_anchored(
         papers = compute_texts(data.papers, reader.paper, states, "papers", tell)
         torch.manual_seed(configuration.seed)
         head = make_head(bundle, content, len(keyphrases), configuration)
-        if not run.has_checkpoint:
-            begin_head(head, papers, keyphrases, tokenizer, configuration)
+        begin_head(head, papers, keyphrases, tokenizer, configuration)
+        begun = deepcopy(head)
         task = AnchoredTask(AnchoredStep(head, configuration.objective), data, queries, papers, configuration)
         outcome = Trainer(task, configuration, run, processes).train(on_line)
+        average(head, begun, configuration.average)
         save_head(run, head, bundle, keyphrases, configuration)
     return outcome
 

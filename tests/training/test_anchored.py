@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from sciret.training.anchored import (
     Highest,
     Occurrences,
     Positions,
+    average,
     idf,
     start_phrases,
     start_weights,
@@ -122,3 +125,15 @@ def test_query_weights_start_at_the_inverse_document_frequency(head: AnchoredHea
     start_weights(head, tokens, phrases)
     torch.testing.assert_close(head.token_root()[3:] ** 2, torch.from_numpy(tokens)[3:])
     torch.testing.assert_close(head.phrase_root() ** 2, torch.from_numpy(phrases))
+
+
+def test_an_average_lies_between_start_and_end(head: AnchoredHead) -> None:
+    """Of everything but the inner layer of the small network, whose outer one began as 0."""
+    begun = deepcopy(head)
+    with torch.no_grad():
+        for parameter in head.parameters():
+            parameter.add_(1)
+    average(head, begun, 0.25)
+    torch.testing.assert_close(head.token_bias, begun.token_bias + 0.25)
+    torch.testing.assert_close(head.phrases, begun.phrases + 0.25)
+    torch.testing.assert_close(head.widen.weight, begun.widen.weight + 1)
