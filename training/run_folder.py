@@ -29,7 +29,7 @@ from sciret.training.journal import Journal
 RUN = "run.json"
 TRIPLETS = "triplets"
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
-PATHS = ("model", "papers", "triplets", "keyphrases")
+PATHS = ("model", "papers", "triplets", "keyphrases", "states")
 """Fields that say where things lay; what they were is known by name and hash."""
 T = TypeVar("T", bound=Training)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sciret.encoders.bundle import ROLES, SHIPPED, Bundle, load_bundle
+from sciret.encoders.bundle import KEYPHRASES, ROLES, SHIPPED, Bundle, load_bundle
+from sciret.encoders.phrases import load_phrases
 from sciret.onnx_export.parity import FP32_LIMIT, INT8_LIMIT
 
 
@@ -14,11 +15,12 @@ def default() -> Bundle:
 
 
 def test_it_is_small_and_complete(default: Bundle) -> None:
-    """int8, dense and sentence vectors, roles, a licence; under 50 MB in all."""
+    """int8, vectors and weights of one pass, 10,000 keyphrases at least, roles, a licence; under 60 MB in all."""
     assert default.precisions == ("int8",)
-    assert default.outputs == ("dense", "sentences")
+    assert default.outputs == ("dense", "sentences", "tokens", "keyphrases")
+    assert len(load_phrases(default.path(KEYPHRASES))) >= 10_000
     assert default.licence == "MIT"
-    assert sum(path.stat().st_size for path in default.folder.iterdir()) < 50_000_000
+    assert sum(path.stat().st_size for path in default.folder.iterdir()) < 60_000_000
     assert default.path(ROLES).stat().st_size < 100_000
 
 
