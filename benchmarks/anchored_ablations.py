@@ -4,9 +4,10 @@
         --keyphrases build/model/keyphrases.txt --triplets build/model/triplets.jsonl.gz \\
         --papers PAPERS.jsonl.gz ... --states build/model/head/data/states --out build/ablations
 
-Each variant is compared with the base: max pooling for keyphrases, the unified loss, no distillation, no contrast of
+Each variant is compared with the base: sum pooling for keyphrases, the unified loss, no distillation, no contrast of
 the fused score, and the base without each mined source. `untrained` is the closed form that all of them start from.
-Quality is nDCG@10 of the sparse score alone, and fused with the encoder's own vectors by λ. Weights are not pruned.
+Quality is nDCG@10 of the sparse score alone, and fused with the encoder's own vectors by λ. Weights are neither pruned
+nor averaged with the closed form.
 Every variant is a run folder of its own; the same command goes on where it stopped. What the encoder makes of the
 collections is computed once, beside the runs.
 """
@@ -14,7 +15,7 @@ collections is computed once, beside the runs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from tokenizers import Tokenizer
 from sciret.encoders.bundle import TOKENIZER, load_bundle
 from sciret.encoders.phrases import PhraseMatcher, load_phrases
 from sciret.evaluation.measures import Values, measure
-from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B, Positions
+from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
+from sciret.training.anchored_step import OWN_WORDS
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.run_folder import RunFolder
 from sciret.training.states import StateReader, Texts, compute_texts, content_pieces
@@ -35,7 +37,7 @@ from sciret.training.train_anchored import KIND, begin_head, make_head, open_hea
 from sciret.training.triplets import read_triplets
 
 LAMBDA = 0.65
-PART = 200
+PART = 100
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def main() -> None:
     options = {name: getattr(arguments, name) for name in ("model", "keyphrases", "steps", "states")}
     options |= {"triplets": str(arguments.triplets), "papers": tuple(arguments.papers)}
     every = max(1, arguments.steps // 3)
-    options |= {"evaluate_every": every, "checkpoint_every": every, "flops_steps": every, "patience": 0}
+    options |= {"evaluate_every": every, "checkpoint_every": every, "flops_steps": every, "patience": 0, "average": 1.0}
     base = AnchoredTraining.load(None, options, arguments.set)
     collections = [encoded(arguments, base, name) for name in arguments.sets]
     variants = variants_of(base)
@@ -83,7 +85,7 @@ def variants_of(base: AnchoredTraining) -> dict[str, AnchoredTraining]:
     sources = sorted({row.source for row in read_triplets(Path(base.triplets))})
     return {
         "base": base,
-        "max pooling for keyphrases": replace(base, keyphrase_pooling="max"),
+        "sum pooling for keyphrases": replace(base, keyphrase_pooling="sum"),
         "unified loss": replace(base, contrast="unified"),
         "no distillation": replace(base, distillation_weight=0.0),
         "no fused contrast": replace(base, fused_weight=0.0),
@@ -126,42 +128,43 @@ def encoded(arguments: argparse.Namespace, base: AnchoredTraining, name: str) ->
 
 @torch.no_grad()
 def scored(head: AnchoredHead, encoded: Encoded, beta: float) -> np.ndarray:
-    """Projections [Q, P] of all papers onto all queries."""
-    counts, tokens = counted([encoded.queries.pieces(n) for n in range(len(encoded.queries))])
-    found, phrases = counted([np.unique(encoded.queries.phrases(n)) for n in range(len(encoded.queries))])
-    w, v = (head.token_root() ** 2)[tokens], (head.phrase_root() ** 2)[phrases]
+    """Projections [Q, P] of all papers onto all queries, as a search computes them, but for pruning."""
+    queries = sparse_queries(head, encoded.queries)
+    tokens, phrases = (torch.nonzero(part.any(dim=0))[:, 0] for part in queries)
+    root, phrase_root = head.token_root()[tokens], head.phrase_root()[phrases]
+    asked, concepts = queries.tokens[:, tokens], queries.keyphrases[:, phrases]
     parts = []
-    for first in range(0, len(encoded.papers), PART):
-        numbers = range(first, min(first + PART, len(encoded.papers)))
-        states = [encoded.papers.states(number) for number in numbers]
-        owner = np.repeat(np.arange(len(states)), [len(each) for each in states])
-        positions = Positions(
-            torch.from_numpy(np.concatenate(states).astype(np.float32)), torch.from_numpy(owner), len(states)
-        )
-        sparse = head.columns(positions, tokens, phrases)
-        weights = anchors([encoded.papers.pieces(number) for number in numbers], tokens) + sparse.tokens.clamp(min=0)
-        parts.append((counts * w) @ weights.T + beta * (found * v) @ sparse.keyphrases.T)
-    norms = counts**2 @ w + beta * found @ v
+    for positions, counts in read(encoded.papers, len(head.words)):
+        found = head.columns(positions, tokens, phrases)
+        anchor = saturated(counts, counts.sum(dim=1, keepdim=True))[:, tokens]
+        weights = (anchor + found.tokens.clamp(min=0)) * root
+        parts.append(asked @ weights.T + beta * concepts @ (found.keyphrases * phrase_root).T)
+    norms = asked.square().sum(dim=1) + beta * concepts.square().sum(dim=1)
     return (torch.cat(parts, dim=1) / norms.clamp(min=1e-6)[:, None]).numpy()
 
 
-def counted(texts: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
-    """How often each text has each feature [Q, F], and which these are [F]."""
-    features = np.unique(np.concatenate(texts))
-    counts = np.zeros((len(texts), len(features)), np.float32)
-    for row, text in enumerate(texts):
-        np.add.at(counts[row], np.searchsorted(features, text), 1)
-    return torch.from_numpy(counts), torch.from_numpy(features)
+def sparse_queries(head: AnchoredHead, texts: Texts) -> Sparse:
+    """All features of all queries: what is read of them, and their own words once more."""
+    parts = []
+    for positions, counts in read(texts, len(head.words)):
+        whole = head.whole(positions, counts)
+        parts.append(Sparse(whole.tokens + OWN_WORDS * counts * head.token_root(), whole.keyphrases))
+    return Sparse(torch.cat([part.tokens for part in parts]), torch.cat([part.keyphrases for part in parts]))
 
 
-def anchors(pieces: list[np.ndarray], tokens: torch.Tensor) -> torch.Tensor:
-    columns = tokens.numpy()
-    found = np.zeros((len(pieces), len(columns)), np.float32)
-    for row, each in enumerate(pieces):
-        inside = each[np.isin(each, columns)]
-        np.add.at(found[row], np.searchsorted(columns, inside), 1)
-        found[row] /= found[row] + K1 * (1 - B + B * len(each) / AVERAGE)
-    return torch.from_numpy(found)
+def read(texts: Texts, words: int) -> Iterator[tuple[Positions, torch.Tensor]]:
+    """States and counts [n, V] of all texts, some at a time."""
+    for first in range(0, len(texts), PART):
+        numbers = range(first, min(first + PART, len(texts)))
+        states = [texts.states(number) for number in numbers]
+        owner = np.repeat(np.arange(len(states)), [len(each) for each in states])
+        counts = np.zeros((len(states), words), np.float32)
+        for row, number in enumerate(numbers):
+            np.add.at(counts[row], texts.pieces(number), 1)
+        positions = Positions(
+            torch.from_numpy(np.concatenate(states).astype(np.float32)), torch.from_numpy(owner), len(states)
+        )
+        yield positions, torch.from_numpy(counts)
 
 
 def measured(head: AnchoredHead, encoded: Encoded, lambda_: float, beta: float) -> Values:

@@ -1,6 +1,6 @@
 """What tokens and keyphrases add to the cost of encoding: a one-pass bundle against a dense-only one, taking turns.
 
-    python benchmarks/one_pass.py BUNDLE [--dense default] [--papers 48] [--rounds 5]
+    python benchmarks/one_pass.py [BUNDLE] --dense build/model/dense [--papers 48] [--rounds 5]
 
 Both encode the same papers in every round; the figure is the median of the rounds' ratios, which a busy machine moves
 less than the times themselves. Also the size of both, on disk and as a wheel carries it (compressed).
@@ -27,8 +27,8 @@ MB = 1e6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle")
-    parser.add_argument("--dense", default="default", help="the bundle to compare with")
+    parser.add_argument("bundle", nargs="?", default="default")
+    parser.add_argument("--dense", required=True, help="the dense bundle to compare with, such as build/model/dense")
     parser.add_argument("--papers", type=int, default=48)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0)
