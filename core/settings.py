@@ -25,7 +25,7 @@ class Settings:
     k: int = 10
     candidates: int = 100
     lambda_: float = 0.65
-    sparse: str = "auto"
+    sparse: str = "bm25"
     beta: float | None = None
     """What a keyphrase counts beside a token with `casper`; what the model was made for, unless it is set."""
     rerank: str = "transport"

@@ -145,11 +145,9 @@ def test_explanation_for_people_shows_the_sums(sciret: Sciret, filled: Path) -> 
     shown = sciret(*arguments, "--explain").stdout
     (hit,) = json.loads(sciret(*arguments, "--json").stdout)["hits"]
     parts = hit["parts"]
-    assert (
-        f"fused {parts['fused']:.4f} = 0.7 × dense {parts['dense']:.4f} + 0.3 × casper {parts['sparse']:.4f}" in shown
-    )
+    assert f"fused {parts['fused']:.4f} = 0.7 × dense {parts['dense']:.4f} + 0.3 × bm25 {parts['sparse']:.4f}" in shown
     assert f"+ 0.2 × transport {parts['rerank']:.4f}" in shown
-    assert "share of casper" in shown
+    assert "share of bm25" in shown
     assert "query sentence 1: do bees remember colours" in shown
     assert f"{hit['why']['best_sentence']['mass']:.4f}" in shown
 
