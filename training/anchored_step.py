@@ -108,16 +108,14 @@ class AnchoredStep(nn.Module):
         return found[0], found[1]
 
     def _encoded(self, batch: AnchoredBatch, tokens: Tensor, phrases: Tensor) -> tuple[Sparse, Sparse]:
-        """Queries and papers as they are searched and indexed, of these columns. A query's own words count twice."""
+        """Queries and papers as they are searched and indexed, of these columns. A query's own words count more."""
         head = self.head
         root, phrase_root = head.token_root()[tokens], head.phrase_root()[phrases]
         both = []
-        for positions, counts, extra in (
-            (batch.queries, batch.query_counts, 1.0),
-            (batch.positions, batch.counts, 0.0),
-        ):
+        sides = (batch.queries, batch.query_counts, OWN_WORDS), (batch.positions, batch.counts, 0.0)
+        for positions, counts, more in sides:
             read = head.columns(positions, tokens, phrases)
-            anchor = saturated(counts, counts.sum(dim=1, keepdim=True))[:, tokens] + extra * counts[:, tokens]
+            anchor = saturated(counts, counts.sum(dim=1, keepdim=True))[:, tokens] + more * counts[:, tokens]
             both.append(Sparse((anchor + read.tokens.clamp(min=0)) * root, read.keyphrases * phrase_root))
         return both[0], both[1]
 

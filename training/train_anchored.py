@@ -31,6 +31,7 @@ from sciret.training.anchored import (
     start_words,
 )
 from sciret.training.anchored_step import AnchoredBatch, AnchoredStep
+from sciret.training.casper_folder import DESCRIPTION, FORMAT, KEYPHRASES
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.corpus import Ints
 from sciret.training.losses import quadratic
@@ -270,9 +271,9 @@ def save_head(
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     save_file({name: tensor.contiguous() for name, tensor in head.state_dict().items()}, aside / HEAD)
-    (aside / "keyphrases.txt").write_text("".join(f"{phrase}\n" for phrase in keyphrases), encoding="utf-8")
+    (aside / KEYPHRASES).write_text("".join(f"{phrase}\n" for phrase in keyphrases), encoding="utf-8")
     description = {
-        "format": 1,
+        "format": FORMAT,
         "kind": KIND,
         "pooling": head.pooling,
         "hidden": head.widen.out_features,
@@ -282,13 +283,13 @@ def save_head(
         "tokenizer": bundle.files[TOKENIZER],
         "provenance": {"kind": KIND, "bundle": bundle.name, **run.provenance(KIND)},
     }
-    (aside / "casper.json").write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (aside / DESCRIPTION).write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     aside.rename(run.model)
 
 
 def open_head(folder: Path) -> tuple[AnchoredHead, list[str], dict[str, Any]]:
     """The head, its keyphrases and its description."""
-    description = json.loads((folder / "casper.json").read_text(encoding="utf-8"))
+    description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     tensors = load_file(folder / HEAD)
     if description.get("kind") != KIND:
         raise BundleError(f"{folder}: a {description.get('kind')!r}, not an anchored head")
@@ -296,4 +297,4 @@ def open_head(folder: Path) -> tuple[AnchoredHead, list[str], dict[str, Any]]:
         tensors["words"], tensors["content"], len(tensors["phrases"]), description["hidden"], description["pooling"]
     )
     head.load_state_dict(tensors)
-    return head, load_phrases(folder / "keyphrases.txt"), description
+    return head, load_phrases(folder / KEYPHRASES), description
