@@ -33,7 +33,15 @@ from sciret.training.anchored_step import OWN_WORDS
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.run_folder import RunFolder
 from sciret.training.states import StateReader, Texts, compute_texts, content_pieces
-from sciret.training.train_anchored import KIND, begin_head, make_head, open_head, train_anchored
+from sciret.training.train_anchored import (
+    KIND,
+    begin_head,
+    count_features,
+    make_head,
+    open_head,
+    positions_of,
+    train_anchored,
+)
 from sciret.training.triplets import read_triplets
 
 LAMBDA = 0.65
@@ -156,15 +164,8 @@ def read(texts: Texts, words: int) -> Iterator[tuple[Positions, torch.Tensor]]:
     """States and counts [n, V] of all texts, some at a time."""
     for first in range(0, len(texts), PART):
         numbers = range(first, min(first + PART, len(texts)))
-        states = [texts.states(number) for number in numbers]
-        owner = np.repeat(np.arange(len(states)), [len(each) for each in states])
-        counts = np.zeros((len(states), words), np.float32)
-        for row, number in enumerate(numbers):
-            np.add.at(counts[row], texts.pieces(number), 1)
-        positions = Positions(
-            torch.from_numpy(np.concatenate(states).astype(np.float32)), torch.from_numpy(owner), len(states)
-        )
-        yield positions, torch.from_numpy(counts)
+        counts = count_features([texts.pieces(number) for number in numbers], words)
+        yield positions_of([texts.states(number) for number in numbers]), torch.from_numpy(counts)
 
 
 def measured(head: AnchoredHead, encoded: Encoded, lambda_: float, beta: float) -> Values:

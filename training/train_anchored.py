@@ -98,15 +98,15 @@ class AnchoredTask:
         dense = asked @ self._papers.dense[papers].astype(np.float32).T  # [B, D]
         bare = np.concatenate([self._bare[data.sources[rows]], np.zeros(len(papers) - len(rows), bool)])
         pieces, states = self._read(papers, bare)
-        query_counts = _counts([self._queries.pieces(int(row)) for row in rows], vocabulary)  # [B, V]
-        counts = _counts(pieces, vocabulary)  # [D, V]
+        query_counts = count_features([self._queries.pieces(int(row)) for row in rows], vocabulary)  # [B, V]
+        counts = count_features(pieces, vocabulary)  # [D, V]
         named, phrases = self._named(rows)
         phrases = np.concatenate([phrases, _others(self._phrases, phrases, configuration.chance_columns // 2, chance)])
         lambda_ = configuration.lambda_
         teacher = lambda_ * dense + (1 - lambda_) * _by_words(query_counts, counts, self._idf)
         return AnchoredBatch(
-            _positions([self._queries.states(int(row)) for row in rows]),
-            _positions(states),
+            positions_of([self._queries.states(int(row)) for row in rows]),
+            positions_of(states),
             papers=torch.from_numpy(papers),
             query_counts=torch.from_numpy(query_counts),
             counts=torch.from_numpy(counts),
@@ -124,7 +124,7 @@ class AnchoredTask:
         named = zip(rows.tolist(), about.tolist(), strict=True)
         texts = [np.unique(self._queries.phrases(row)[: None if of else 0]) for row, of in named]
         phrases = np.unique(np.concatenate(texts))
-        return _counts([np.searchsorted(phrases, text) for text in texts], len(phrases)), phrases
+        return count_features([np.searchsorted(phrases, text) for text in texts], len(phrases)), phrases
 
     def _negatives(self, asked: Floats, positives: Ints, chance: np.random.Generator) -> Ints:
         """For each query papers [B·N] that its dense vector takes for good ones, among some drawn by chance; not those
@@ -149,7 +149,7 @@ class AnchoredTask:
         return pieces, states
 
 
-def _counts(texts: list[Ints], size: int) -> Floats:
+def count_features(texts: list[Ints], size: int) -> Floats:
     """How often each text has each feature [n, size]."""
     counts = np.zeros((len(texts), size), np.float32)
     for row, text in enumerate(texts):
@@ -167,7 +167,7 @@ def _by_words(queries: Floats, papers: Floats, idf_: Floats) -> Floats:
     return np.asarray(weighed @ found.T / weighed.sum(axis=1, keepdims=True).clip(1e-6), np.float32)
 
 
-def _positions(states: list[Any]) -> Positions:
+def positions_of(states: list[Any]) -> Positions:
     return Positions(
         torch.from_numpy(np.concatenate(states).astype(np.float32)),
         torch.from_numpy(np.repeat(np.arange(len(states)), [len(each) for each in states])),
