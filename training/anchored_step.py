@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
-from sciret.training.losses import flops, surprise, twins
+from sciret.training.losses import Contrast, flops, surprise, twins
 
 FUSION_SHARPNESS = 40.0
 """Scores of λ fusion lie within some tenths of each other."""
@@ -40,10 +40,12 @@ class AnchoredBatch:
         return AnchoredBatch(**{f.name: getattr(self, f.name).to(device) for f in fields(self)})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AnchoredObjective:
-    beta: float = 0.25
-    contrast: str = "decoupled"
+    """What is minimised. `AnchoredTraining` has these fields too, hence no slots: Python takes them from one base."""
+
+    beta: float = 1.5
+    contrast: Contrast = "decoupled"
     lambda_: float = 0.65
     fused_weight: float = 1.0
     phrase_contrast: float = 0.5
@@ -52,6 +54,7 @@ class AnchoredObjective:
     token_flops: float = 1e-2
     keyphrase_flops: float = 1e-2
     expansion_columns: int = 1_024
+    """Features that weigh most in the queries of a batch, for which papers are read; and those drawn by chance."""
 
 
 class AnchoredStep(nn.Module):

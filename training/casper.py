@@ -16,9 +16,9 @@ from sciret.training.backbone import Backbone
 from sciret.training.sparsity import POOLINGS, Pooling, limit, pool, prune
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What of CASPER is chosen, not learned; casper.json holds it."""
+    """What of CASPER is chosen, not learned; casper.json holds it. No slots, for the reason that Objective has none."""
 
     beta: float = 0.25
     """Share of the keyphrases in a score."""

@@ -6,15 +6,15 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from sciret.errors import SettingsError
 from sciret.training.anchored_step import AnchoredObjective
 from sciret.training.casper import Shape
 from sciret.training.contrastive import Objective
-from sciret.training.losses import CONTRASTS, DISTILLATIONS
+from sciret.training.sparsity import Pooling
 
-PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Training:
     """A file with a keyphrase a line; a model that has keyphrases already needs none."""
     seed: int = 1
     device: str = "auto"
-    precision: str = "auto"
+    precision: Precision = "auto"
     """fp32, bf16, fp16; auto is bf16 on GPUs that have it, fp16 on others, fp32 on CPUs."""
     steps: int = 100_000
     batch: int = 32
@@ -66,8 +66,6 @@ class Training:
             or min(self.warmup, self.weight_decay, self.patience, self.dev, self.chunk) < 0
         ):
             raise SettingsError("rate and clip are above 0; warmup, weight_decay, patience, dev and chunk not below")
-        if self.precision not in PRECISIONS:
-            raise SettingsError(f"precision {self.precision!r}: there are {', '.join(PRECISIONS)}")
         if not self.papers:
             raise SettingsError("no papers: give the files that hold them with --papers")
 
@@ -96,7 +94,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CasperTraining(Training):
+class CasperTraining(Training, Shape, Objective):
     """`sciret train casper`. Defaults are those of the CASPER authors where they are known."""
 
     triplets: str
@@ -106,32 +104,15 @@ class CasperTraining(Training):
     abstracts_only: tuple[str, ...] = ("titles",)
     """Sources whose papers are read without their titles: a title as the query would only find itself."""
     negatives: int = 1
-    contrast: str = "decoupled"
-    query_flops: float = 0.05
-    document_flops: float = 0.03
-    keyphrase_flops: float = 1.0
     flops_steps: int = 50_000
-    distillation: str = "none"
-    distillation_weight: float = 1.0
-    temperature: float = 1.0
     teacher: str = "triplets"
     """Where a teacher's scores come from: `triplets`, `bundle:NAME` (dense), `cross-encoder:NAME`."""
     active_keyphrases: int = 64
     """Biases of keyphrases that no contrastive training has seen are shifted until a query has so many."""
-    beta: float = 0.25
-    token_pooling: str = "max"  # noqa: S105 (no password)
-    keyphrase_pooling: str = "sum"
-    mass: float = 0.8
-    query_features: int = 256
-    query_length: int = 64
-    document_length: int = 256
 
     def __post_init__(self) -> None:
         Training.__post_init__(self)
-        if self.contrast not in CONTRASTS or self.distillation not in DISTILLATIONS:
-            raise SettingsError(
-                f"contrast is one of {', '.join(CONTRASTS)}, distillation of {', '.join(DISTILLATIONS)}"
-            )
+        Shape.__post_init__(self)
         if self.distillation != "none" and not self.negatives:
             raise SettingsError("distillation compares positives with negatives; give --set negatives=1 or more")
         if min(self.query_flops, self.document_flops, self.keyphrase_flops, self.distillation_weight) < 0:
@@ -141,15 +122,12 @@ class CasperTraining(Training):
 
     @property
     def shape(self) -> Shape:
+        """What a checkpoint keeps of all this."""
         return Shape(**{f.name: getattr(self, f.name) for f in fields(Shape)})
-
-    @property
-    def objective(self) -> Objective:
-        return Objective(**{f.name: getattr(self, f.name) for f in fields(Objective)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnchoredTraining(Training):
+class AnchoredTraining(Training, AnchoredObjective):
     """`sciret train anchored`. `model` is a bundle with dense vectors that has both an fp32 and an int8 graph."""
 
     triplets: str
@@ -176,18 +154,7 @@ class AnchoredTraining(Training):
     chance_columns: int = 512
     """Features that no query of the batch has, by which sparsity is measured."""
     flops_steps: int = 300
-    contrast: str = "decoupled"
-    beta: float = 1.5
-    lambda_: float = 0.65
-    fused_weight: float = 1.0
-    phrase_contrast: float = 0.5
-    label_weight: float = 0.25
-    distillation_weight: float = 0.5
-    token_flops: float = 1e-2
-    keyphrase_flops: float = 1e-2
-    expansion_columns: int = 1_024
-    """Features that weigh most in the queries of a batch, for which papers are read; and those drawn by chance."""
-    keyphrase_pooling: str = "max"
+    keyphrase_pooling: Pooling = "max"
     average: float = 0.5
     """Share of the trained weights in the result; the rest is the closed form that training began with."""
     mass: float = 0.8
@@ -195,16 +162,10 @@ class AnchoredTraining(Training):
 
     def __post_init__(self) -> None:
         Training.__post_init__(self)
-        if self.contrast not in CONTRASTS or self.keyphrase_pooling not in ("sum", "max"):
-            raise SettingsError(f"contrast is one of {', '.join(CONTRASTS)}, keyphrase_pooling is sum or max")
         if not self.keyphrases:
             raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
         if not 0 <= self.lambda_ <= 1 or not 0 < self.average <= 1 or min(self.pool, self.hardest) < 1:
             raise SettingsError("lambda_ and average lie in 0..1; pool and hardest are at least 1")
-
-    @property
-    def objective(self) -> AnchoredObjective:
-        return AnchoredObjective(**{f.name: getattr(self, f.name) for f in fields(AnchoredObjective)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +217,10 @@ def _parsed(text: str) -> Any:
 
 def _typed(name: str, value: Any, kind: Any) -> Any:
     """Of the field's type, or refused: an integer is a float too, a list is a tuple."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise SettingsError(f"{name} {value!r}: there are {', '.join(get_args(kind))}")
+        return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if kind == tuple[str, ...] and isinstance(value, list | tuple):

@@ -28,9 +28,12 @@ class Batch(NamedTuple):
         return Batch(*texts, *(part.to(device) for part in (self.papers, self.weights, self.teacher)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What is minimised: contrast + distillation + λ (of queries and documents) · FLOPS."""
+    """What is minimised: contrast + distillation + λ (of queries and documents) · FLOPS.
+
+    `CasperTraining` has these fields too, hence no slots: Python takes them from one base.
+    """
 
     contrast: Contrast = "decoupled"
     query_flops: float = 0.05

@@ -7,16 +7,14 @@ Everything here is a pure function of whole batches. Over several processes the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 Contrast = Literal["decoupled", "unified"]
-CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
 Distillation = Literal["none", "margin-mse", "kl"]
-DISTILLATIONS: tuple[Distillation, ...] = get_args(Distillation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

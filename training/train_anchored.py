@@ -203,7 +203,7 @@ def train_anchored(
         head = make_head(bundle, content, len(keyphrases), configuration)
         begin_head(head, papers, keyphrases, tokenizer, configuration)
         begun = deepcopy(head)
-        task = AnchoredTask(AnchoredStep(head, configuration.objective), data, queries, papers, configuration)
+        task = AnchoredTask(AnchoredStep(head, configuration), data, queries, papers, configuration)
         outcome = Trainer(task, configuration, run, processes).train(on_line)
         average(head, begun, configuration.average)
         save_head(run, head, bundle, keyphrases, configuration)

@@ -104,7 +104,7 @@ def train_casper(configuration: CasperTraining, out: Path, resume: bool, on_line
             fit_if_headless(checkpoint, data.papers, reader, configuration.seed)
             level(checkpoint, data, reader, configuration)
         teacher = open_teacher(configuration, data, run, processes)
-        step = ContrastiveStep(checkpoint.casper, configuration.objective)
+        step = ContrastiveStep(checkpoint.casper, configuration)
         task = CasperTask(step, data, reader, configuration, processes, teacher)
         torch.manual_seed(configuration.seed + processes.rank)  # dropout differs between processes
         outcome = Trainer(task, configuration, run, processes).train(on_line)

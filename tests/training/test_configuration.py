@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from sciret.errors import SettingsError
-from sciret.training.configuration import CasperTraining, MaskedTraining
+from sciret.training.configuration import AnchoredTraining, CasperTraining, MaskedTraining
 from sciret.training.optimisation import share_of_rate
 
 TOML = """
@@ -39,13 +40,16 @@ def test_options_win_over_the_file_and_settings_over_both(file: Path) -> None:
     assert (found.steps, found.seed, found.rate, found.keyphrases) == (700, 7, 1e-5, "")
     assert found.papers == ("a.jsonl", "b.jsonl")
     assert (found.contrast, found.shape.keyphrase_pooling, found.shape.beta) == ("unified", "max", 1.0)
-    assert found.objective.contrast == "unified"
     assert found.weights == {"titles": 0.5, "contexts": 0.0}
 
 
 def test_a_configuration_survives_a_trip_through_json(file: Path) -> None:
+    """Whatever part of the run a field belongs to, it is one level deep."""
     found = CasperTraining.load(file, {})
-    assert CasperTraining.from_dict({**asdict(found), "papers": list(found.papers)}) == found
+    assert CasperTraining.from_dict(json.loads(json.dumps(asdict(found)))) == found
+    head = AnchoredTraining.load(None, {"model": "m", "papers": ["p"], "triplets": "t", "keyphrases": "k"}, ["beta=2"])
+    assert AnchoredTraining.from_dict(json.loads(json.dumps(asdict(head)))) == head
+    assert head.beta == 2.0
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_papers_that_a_title_asks_for_are_read_without_it(configure: Configure, 
     configuration = configure(abstracts_only=("citation",), steps=1)
     data = prepare(Path(configuration.triplets), [Path(p) for p in configuration.papers], tmp_path / "data")
     tokenizer = load_tokenizer(configuration.model)
-    step = ContrastiveStep(None, configuration.objective)  # type: ignore[arg-type]
+    step = ContrastiveStep(None, configuration)  # type: ignore[arg-type]
     alone = Processes(0, 1, torch.device("cpu"))
     for rows, titled in ((configuration, False), (configure(abstracts_only=()), True)):
         task = CasperTask(step, data, Reader(tokenizer, 12, 24), rows, alone, None)
