@@ -9,6 +9,7 @@ import click
 
 from sciret.cli.index_options import chosen_layout, layout_options
 from sciret.cli.options import json_option
+from sciret.settings import load_settings
 
 if TYPE_CHECKING:
     from sciret.connector.plan import Plan
@@ -36,18 +37,22 @@ if TYPE_CHECKING:
 @click.option(
     "--features-per-paper",
     type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
     metavar="N",
-    help="Tokens and keyphrases of a learned sparse model; 0 without one.",
+    help="Tokens and keyphrases, on average; `sciret stats` counts them in an embedded store.  [default: 130 tokens "
+    "and 190 keyphrases where the model gives them]",
 )
 @click.option(
-    "--dims", type=click.IntRange(1, 16_000), default=384, show_default=True, metavar="N", help="Numbers of a vector."
+    "--dims", type=click.IntRange(1, 16_000), metavar="N", help="Numbers of a vector.  [default: those of the model]"
+)
+@click.option(
+    "--model",
+    metavar="BUNDLE",
+    help="Which one papers will be encoded by: name or folder of a bundle.  [SCIRET_MODEL; default: default]",
 )
 @click.option("--nodes", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Of the cluster.")
 @layout_options
 @json_option
-def plan(as_json: bool, nodes: int, **given: Any) -> None:
+def plan(as_json: bool, nodes: int, model: str | None, **given: Any) -> None:
     """Say how much disk and memory an index will need, per node.
 
     \b
@@ -58,16 +63,19 @@ def plan(as_json: bool, nodes: int, **given: Any) -> None:
     k-NN plugin's formula. No server is asked.
     """
     from sciret.cli.output import print_json, warn
-    from sciret.connector.plan import Corpus, estimate
+    from sciret.connector.plan import Corpus, estimate, features_of
+    from sciret.encoders.bundle import load_bundle
     from sciret.mappings.options import IndexOptions
 
     layout = chosen_layout(given, IndexOptions())
+    bundle = load_bundle(load_settings({"model": model}).model.split(",")[0])
+    features = given["features_per_paper"]
     corpus = Corpus(
         papers=given["papers"],
         sentences=given["sentences_per_paper"],
         characters=given["characters_per_paper"],
-        features=given["features_per_paper"],
-        dims=given["dims"],
+        features=features_of(bundle.outputs) if features is None else features,
+        dims=given["dims"] or bundle.dims,
     )
     found = estimate(corpus, layout, nodes)
     if as_json:

@@ -63,6 +63,12 @@ def _add(connection: sqlite3.Connection, first: int, channel: str, features: Fea
     _insert(connection, first, dict(zip(keys, counts, strict=True)), postings[np.argsort(rank, kind="stable")])
 
 
+def counted(channel: str) -> str:
+    """SQL for how many postings a channel has; those of papers that were removed count until they are merged away."""
+    size = POSTING.itemsize
+    return f"(SELECT coalesce(sum(length(data) / {size}), 0) FROM postings WHERE channel = '{channel}')"  # noqa: S608  # the names stand here
+
+
 def settle(connection: sqlite3.Connection) -> None:
     """Merge what has become too many blocks, and rewrite the index when too much of it is dead."""
     blocks = connection.execute("SELECT block, papers FROM blocks ORDER BY block").fetchall()

@@ -26,6 +26,8 @@ SELECT
     (SELECT coalesce(sum(words), 0) FROM papers) AS words,
     (SELECT count(*) FROM (SELECT DISTINCT channel, feature FROM postings WHERE channel <> '{postings.FACET}'))
         AS features,
+    {postings.counted(postings.TOKENS)} AS tokens,
+    {postings.counted(postings.KEYPHRASES)} AS keyphrases,
     (SELECT min(year) FROM facets) AS first_year,
     (SELECT max(year) FROM facets) AS last_year,
     model, dims FROM state

@@ -191,8 +191,8 @@ def kill_when_begun(command: list[str], store: str, folder: Path) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def test_plan_needs_no_server(sciret: Sciret) -> None:
-    """Sizes per node, for people and for programs."""
+def test_plan_needs_no_server(sciret: Sciret, tmp_path: Path) -> None:
+    """Sizes per node, for people and for programs. The model says how many features and numbers there are."""
     shown = done(sciret("index", "plan", "--papers", "1000000", "--nodes", "3", "--shards", "2"))
     assert "memory for graphs" in shown.stdout
     assert "a migration needs the disk of one more index" in shown.stderr
@@ -200,6 +200,13 @@ def test_plan_needs_no_server(sciret: Sciret) -> None:
     assert record["copies"] == 2
     assert record["disk_bytes"] == pytest.approx(2 * sum(record["parts"].values()), rel=1e-3)
     assert record["disk_bytes_per_node"] == pytest.approx(record["disk_bytes"] / 3, rel=1e-3)
+    assert record["parts"]["tokens and keyphrases"] > 0, "the default bundle has them"
+    given = done(sciret("index", "plan", "--papers", "1000000", "--features-per-paper", "0", "--json"))
+    assert json.loads(given.stdout)["parts"]["tokens and keyphrases"] == 0
+    model = tiny_bundle(tmp_path, dims=192)
+    other = json.loads(done(sciret("index", "plan", "--papers", "1000000", "--model", model, "--json")).stdout)
+    assert other["parts"]["tokens and keyphrases"] == 0
+    assert other["parts"]["vectors"] == record["parts"]["vectors"] / 2, "384 numbers by default"
     wrong = sciret("index", "plan", "--papers", "10", "--quantization", "fp16")
     assert wrong.exit_code == 2
     assert "lucene has no quantization" in wrong.stderr

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sciret.connector.plan import Corpus, estimate
+from sciret.connector.plan import FEATURES, Corpus, estimate, features_of
 from sciret.mappings.options import IndexOptions
 
 MILLION = Corpus(1_000_000)
@@ -49,6 +49,19 @@ def test_quantization_saves_memory_and_costs_disk(engine: str, quantization: str
     plan = estimate(MILLION, layout)
     assert plan.graphs == pytest.approx(1.1 * (number * 384 + 128) * 1e6)
     assert plan.index > estimate(MILLION, IndexOptions(sentences=False)).index
+
+
+def test_without_vectors_there_are_no_graphs() -> None:
+    """A model that gives tokens only."""
+    for sentences in (True, False):
+        plan = estimate(Corpus(1_000, features=130, dims=0), IndexOptions(sentences=sentences))
+        assert (plan.vectors, plan.graphs, plan.parts["graphs"]) == (0, 0, 0)
+
+
+def test_a_paper_has_features_where_the_bundle_gives_them() -> None:
+    assert features_of(("dense", "sentences")) == 0
+    assert features_of(("tokens",)) == FEATURES["tokens"] > 0
+    assert features_of(("dense", "sentences", "tokens", "keyphrases")) == sum(FEATURES.values())
 
 
 def test_features_take_their_share() -> None:

@@ -47,6 +47,13 @@ def test_postings_ascend_over_all_blocks(connection: sqlite3.Connection) -> None
     assert _read(connection, "none") == []
 
 
+def test_postings_are_counted_over_all_blocks(connection: sqlite3.Connection) -> None:
+    for num in range(1, 21):
+        _write(connection, num, [{"all": 1.0, f"only{num}": 1.0}])
+    sql = f"SELECT {postings.counted('words')}, {postings.counted('tokens')}"
+    assert connection.execute(sql).fetchone() == (40, 0)
+
+
 def test_blocks_stay_few_and_papers_are_rewritten_rarely(connection: sqlite3.Connection) -> None:
     """Both grow with the logarithm of the number of papers, one at a time or in batches of changing size."""
     written: list[int] = []
