@@ -11,7 +11,7 @@ from sciret.encoders.bundle import Sparse
 from sciret.errors import BundleError, SettingsError
 from sciret.onnx_export.casper_head import at_content, highest, saturated
 from sciret.onnx_export.checkpoint import Checkpoint, SparseHead
-from sciret.training.anchored import AVERAGE, K1, AnchoredHead, B
+from sciret.training.anchored import AnchoredHead
 from sciret.training.train_anchored import open_head
 
 
@@ -20,7 +20,7 @@ class AnchoredGraph(nn.Module):
 
     def __init__(self, head: AnchoredHead) -> None:
         super().__init__()
-        self.read = head
+        self.head = head
         self.words = nn.Parameter(head.words.T.contiguous())  # [d, V]
         self.phrases = nn.Parameter(head.phrases.detach().T.contiguous())  # [d, K]
         self.token_raised = nn.Parameter(head.token_bias.detach() + 1)
@@ -32,24 +32,19 @@ class AnchoredGraph(nn.Module):
 
     def forward(self, states: Tensor, input_ids: Tensor, content: Tensor) -> tuple[Tensor, Tensor]:
         # states [B, L, d], input_ids [B, L], content [B, P] padded with -1 -> [B, V], [B, K]
-        there = (content >= 0).to(states.dtype)  # [B, P]
+        real = content >= 0  # [B, P]
+        there = real.to(states.dtype)
         any_ = there.amax(dim=1, keepdim=True)  # [B, 1]
-        x = self.read.read(at_content(states, content))  # [B, P, d]
+        x = self.head.read(at_content(states, content))  # [B, P, d]
         # What pads is the first position again, which changes no maximum.
         expansion = saturated(highest(x, self.words) + self.token_raised)  # [B, V]
-        tokens = self._anchor(input_ids.gather(1, content.clamp(min=0)), there) * self.token_root
+        tokens = self.head.anchor(input_ids.gather(1, content.clamp(min=0)), real) * self.token_root
         tokens = tokens + expansion * self.token_scale * any_
         if self.pooling == "sum":
             phrases = torch.bmm(there[:, None], saturated(x @ self.phrases + self.phrase_raised))[:, 0]
         else:
             phrases = saturated(highest(x, self.phrases) + self.phrase_raised) * any_
         return tokens, phrases * self.phrase_scale
-
-    def _anchor(self, pieces: Tensor, there: Tensor) -> Tensor:
-        zeros = torch.zeros(pieces.shape[0], len(self.token_root), dtype=there.dtype, device=pieces.device)
-        counts = zeros.scatter_add(1, pieces, there)
-        norm = K1 * (1 - B + B * there.sum(dim=1, keepdim=True) / AVERAGE)  # [B, 1]
-        return counts / (counts + norm)  # [B, V]
 
 
 def load_anchored(folder: Path, backbone: Checkpoint | None) -> Checkpoint:

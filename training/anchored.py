@@ -105,7 +105,8 @@ class AnchoredHead(nn.Module):
 
     def anchor(self, pieces: Tensor, real: Tensor) -> Tensor:
         """Saturated counts [B, V] of pieces [B, P]."""
-        zeros = torch.zeros(len(pieces), len(self.words), device=pieces.device)
+        # `shape`: an export takes `len` for a constant, and refuses a batch of one size.
+        zeros = torch.zeros(pieces.shape[0], len(self.words), device=pieces.device)
         counts = zeros.scatter_add(1, pieces, real.to(zeros.dtype))
         return saturated(counts, real.sum(dim=1, keepdim=True))
 
