@@ -25,7 +25,7 @@ help: ## list the verbs
 demo: .venv/runtime ## install, ingest the example corpus into the embedded store, search it, explain the answer
 	$(BIN)/sciret ingest examples/corpus.jsonl --store demo.db
 	$(BIN)/sciret search "Does sleeping after studying improve recall?" --store demo.db -k 3
-	$(BIN)/sciret search "comparing two distributions at the lowest cost of moving mass" --store demo.db -k 2 --explain --sparse casper
+	$(BIN)/sciret search "comparing two distributions at the lowest cost of moving mass" --store demo.db -k 2 --explain
 
 test: .venv/everything ## install, then every check
 	$(BIN)/ruff check .

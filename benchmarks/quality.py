@@ -4,7 +4,8 @@
 
 Stores are kept under build/quality and filled once; queries are encoded once a set. `--sweep` prints λ by rerank
 weight instead of the table of settings: that is where the defaults come from (docs/defaults.md). A model that gives
-sparse vectors adds rows for them, and for BM25 over its wordpieces, and the p of paired randomisation tests.
+sparse vectors adds rows for them and for both sparse sides together, and for BM25 over its wordpieces, and the p of
+paired randomisation tests.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sciret.retrieval.fusion import blend, fuse, rank
 from sciret.retrieval.ingest import IngestReport, ingest
 from sciret.retrieval.search import SearchOptions, ranking
 from sciret.sources.reader import open_source
-from sciret.store import Sparse
+from sciret.store import SPARSE, Sparse
 
 SETS = {
     "elife": ("elife.jsonl.gz", "dev_queries.jsonl.gz", "dev_qrels.tsv"),
@@ -52,12 +53,15 @@ SETTINGS = {
     "dense + tfidf, transport": replace(BASE, sparse="tfidf"),
     "dense + bm25, single": replace(BASE, rerank="single"),
     "dense + bm25, attention": replace(BASE, rerank="attention"),
-    "dense + bm25, transport (default)": BASE,
+    "dense + bm25, transport": BASE,
 }
 LEARNED = {
     "casper": replace(BASE, lambda_=0.0, sparse="casper", rerank="none"),
     "dense + casper": replace(BASE, sparse="casper", rerank="none"),
     "dense + casper, transport": replace(BASE, sparse="casper"),
+    "both": replace(BASE, lambda_=0.0, sparse="both", rerank="none"),
+    "dense + both": replace(BASE, sparse="both", rerank="none"),
+    "dense + both, transport (default)": replace(BASE, sparse="both"),
 }
 WORDPIECES = "wordpiece bm25"
 COMPARED = [
@@ -65,7 +69,13 @@ COMPARED = [
     ("casper", WORDPIECES),
     ("dense + casper", "dense + bm25"),
     ("dense + casper", "dense"),
-    ("dense + casper, transport", "dense + bm25, transport (default)"),
+    ("dense + casper, transport", "dense + bm25, transport"),
+    ("both", "bm25"),
+    ("both", "casper"),
+    ("dense + both", "dense"),
+    ("dense + both", "dense + bm25"),
+    ("dense + both", "dense + casper"),
+    ("dense + both, transport (default)", "dense + bm25, transport"),
 ]
 SWEEP = [
     (lambda_, weight) for lambda_ in (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9) for weight in (0.0, 0.1, 0.2, 0.3)
@@ -87,8 +97,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--model", default="default", help="a bundle's name or folder")
-    parser.add_argument("--sparse", choices=("bm25", "tfidf", "casper"), default="bm25", help="what --sweep is of")
-    parser.add_argument("--casper-lambda", type=float, default=BASE.lambda_, help="λ of the rows with casper")
+    parser.add_argument("--sparse", choices=SPARSE, default="both", help="what --sweep is of")
+    parser.add_argument("--casper-lambda", type=float, default=BASE.lambda_, help="λ of the rows with casper and both")
     arguments = parser.parse_args()
     encoder = Encoder.open(arguments.model)
     collections = {name: load(arguments.data, name, encoder) for name in arguments.sets}

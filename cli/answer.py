@@ -12,6 +12,7 @@ from sciret.cli.events import log_answer
 from sciret.cli.hit_record import hit_record
 from sciret.cli.output import print_json
 from sciret.cli.stores import open_store
+from sciret.encoders.sparse_side import shares
 from sciret.hit import Hit
 from sciret.retrieval.following import StoreEncoder, following
 from sciret.retrieval.queries import Question, encode_question
@@ -48,7 +49,7 @@ def answer(question: Question, settings: Settings, options: SearchOptions) -> An
 
 
 def settled(options: SearchOptions, settings: Settings, store: Store) -> SearchOptions:
-    """`--sparse auto` is known when the store is: learned features where its papers have them."""
+    """`--sparse auto` is known when the store is: learned features too where its papers have them."""
     return replace(options, sparse=best_sparse(store.channels)) if settings.sparse == "auto" else options
 
 
@@ -59,7 +60,7 @@ def _answer(question: Question, encoder: StoreEncoder, settings: Settings, optio
     encoded = perf_counter()
     hits = search(store, query, options)
     seconds = encoded - begun, perf_counter() - encoded
-    beta = weighed(query, options).beta if options.sparse == "casper" else None
+    beta = weighed(query, options).beta if "casper" in shares(options.sparse) else None
     return Answer(question, settings, options, query.model, rerank_weight(query, options), hits, *seconds, beta)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sciret.cli.answer import Answer
 from sciret.cli.terminal import harmless
+from sciret.encoders.sparse_side import shares
 from sciret.hit import Hit, SentenceMatch
 
 
@@ -19,8 +20,8 @@ def explanation(hit: Hit, answer: Answer) -> Iterator[RenderableType]:
         yield Text(line, style="green")
     for kind, matched in (("words", hit.why.terms), ("concepts", hit.why.keyphrases)):
         if matched:
-            shares = ", ".join(f"{name} {share:.1%}" for name, share in matched.items())
-            yield Text(f"{kind}, each with its share of {answer.options.sparse}: {harmless(shares)}")
+            names = ", ".join(f"{name} {share:.1%}" for name, share in matched.items())
+            yield Text(f"{kind}, each with its share of {_sparse(answer)}: {harmless(names)}")
     by_row = sorted(hit.why.sentences, key=lambda cell: (cell.query_sentence, -cell.mass))
     for number, cells in groupby(by_row, lambda cell: cell.query_sentence):
         row = list(cells)
@@ -43,8 +44,16 @@ def sums(hit: Hit, answer: Answer) -> Iterator[str]:
     else:
         yield (
             f"fused {parts['fused']:.4f} = {dense:.4g} × dense {parts['dense']:.4f}"
-            f" + {1 - dense:.4g} × {answer.options.sparse} {parts['sparse']:.4f}"
+            f" + {1 - dense:.4g} × {_sparse(answer)} {parts['sparse']:.4f}"
         )
+    if answer.options.sparse == "both":
+        each = " + ".join(f"{share:.4g} × {name} {parts[name]:.4f}" for name, share in shares("both").items())
+        yield f"sparse {parts['sparse']:.4f} = {each}"
+
+
+def _sparse(answer: Answer) -> str:
+    """What people read: the name of the channel, where it is only one."""
+    return "sparse" if answer.options.sparse == "both" else str(answer.options.sparse)
 
 
 def _moved(cells: Sequence[SentenceMatch]) -> Table:

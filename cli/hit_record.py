@@ -8,7 +8,7 @@ from typing import Any
 
 from sciret.hit import Hit, SentenceMatch, Why
 
-PARTS = ("dense", "sparse", "fused", "rerank")
+PARTS = ("dense", "sparse", "bm25", "casper", "fused", "rerank")
 
 
 def hit_record(hit: Hit, *, explain: bool) -> Mapping[str, Any]:

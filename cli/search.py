@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sciret.retrieval.search import SearchOptions
 
 _SPARSE = {"none": None, "auto": "bm25"}  # until the store is open: see answer.settled
-SPARSE = ("auto", "casper", "bm25", "tfidf", "none")
+SPARSE = ("auto", "both", "casper", "bm25", "tfidf", "none")
 RERANK = ("transport", "single", "attention", "none")
 ASPECTS = ("background", "method", "result")
 DEFAULTS = Settings()
@@ -72,14 +72,14 @@ def sentence_numbers(_ctx: click.Context, _option: click.Parameter, value: str |
 @click.option(
     "--sparse",
     type=click.Choice(SPARSE),
-    help="The sparse side: CASPER's learned words and concepts, BM25, TF-IDF cosine, or none; auto is casper where the "
-    f"store has it and bm25 elsewhere.  [SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
+    help="The sparse side: CASPER's learned words and concepts, BM25, both of them, TF-IDF cosine, or none; auto is "
+    f"both where the store has learned features and bm25 elsewhere.  [SCIRET_SPARSE; default: {DEFAULTS.sparse}]",
 )
 @click.option(
     "--beta",
     type=click.FloatRange(min=0),
     metavar="B",
-    help="With --sparse casper: what a concept counts beside a word.  [SCIRET_BETA; default: the model's]",
+    help="With CASPER: what a concept counts beside a word.  [SCIRET_BETA; default: the model's]",
 )
 @click.option(
     "--rerank",

@@ -10,7 +10,7 @@ from sciret.connector.statistics import Words
 from sciret.encoded import EncodedQuery, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.errors import QueryError
-from sciret.store import LEXICAL, SPARSE, Channel
+from sciret.store import LEXICAL, SPARSE_CHANNELS, Channel
 
 
 def channel_body(
@@ -54,4 +54,4 @@ def is_lexical(channel: Channel) -> bool:
 
 
 def needs_vectors(channel: Channel) -> bool:
-    return channel not in SPARSE
+    return channel not in SPARSE_CHANNELS

@@ -15,7 +15,8 @@ from sciret.connector.statistics import Words
 from sciret.encoded import EncodedQuery
 from sciret.encoders.halves import given_cosines, matrices
 from sciret.encoders.lexical import Floats, bm25, rounded, tfidf
-from sciret.store import Completed, Lexical, Sparse
+from sciret.encoders.sparse_side import Summands, shares
+from sciret.store import Completed, Lexical, Sparse, SparseChannel
 
 LEXICAL_FIELDS = ("words", "word_count", "inverse_tf_norm")
 FIELDS = (*RECORD_FIELDS, *LEXICAL_FIELDS)
@@ -46,31 +47,32 @@ def complete(
 ) -> Completed:
     """A side that the query or a paper has no vector for is 0."""
     papers = [Candidate.of(source) for source in sources]
-    cells, terms, keyphrases = _sparse_side(sources, query, words, sparse)
+    weighed = shares(sparse).items()
+    side = Summands.together(((_summands(sources, query, words, each), part) for each, part in weighed), len(papers))
     dims = max((paper.dims for paper in papers), default=0)
     return Completed(
         ids=tuple(source["id"] for source in sources),
         dense=given_cosines([paper.dense for paper in papers], query.dense),
-        sparse=cells.sum(axis=1).astype(np.float32),
-        terms=terms,
-        keyphrases=keyphrases,
-        contributions=cells.astype(np.float32),
+        sparse=side.cells.sum(axis=1).astype(np.float32),
+        terms=side.terms,
+        tokens=side.tokens,
+        keyphrases=side.keyphrases,
+        contributions=side.cells.astype(np.float32),
         sentence_vectors=matrices([paper.sentences for paper in papers], dims) if sentences else (),
         load=lambda i: to_paper(papers[i].source),
     )
 
 
-def _sparse_side(
-    sources: Sequence[Mapping[str, Any]], query: EncodedQuery, words: Words | None, sparse: Sparse | None
-) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Contributions [n, terms + keyphrases] and whose they are."""
-    if sparse == "casper":
+def _summands(
+    sources: Sequence[Mapping[str, Any]], query: EncodedQuery, words: Words | None, channel: SparseChannel
+) -> Summands:
+    if channel == "casper":
         projection = learned.project(query)
         tokens, keyphrases = (tuple(map(unescape, names)) for names in (projection.tokens, projection.keyphrases))
-        return learned.contributions(sources, projection), tokens, keyphrases
-    if words is None or sparse is None:
-        return np.zeros((len(sources), 0)), (), ()
-    return contributions(sources, words, sparse), words.terms, ()
+        return Summands(learned.contributions(sources, projection), tokens=tokens, keyphrases=keyphrases)
+    if words is None:  # the query has none
+        return Summands(np.zeros((len(sources), 0)))
+    return Summands(contributions(sources, words, channel), terms=words.terms)
 
 
 def contributions(sources: Sequence[Mapping[str, Any]], words: Words, sparse: Lexical) -> Floats:

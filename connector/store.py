@@ -24,10 +24,11 @@ from sciret.connector.statistics import Words
 from sciret.connector.writing import Writing
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.analysis import count_terms
+from sciret.encoders.sparse_side import shares
 from sciret.errors import QueryError, StoreError, WrongModelError
 from sciret.mappings.options import IndexOptions
 from sciret.storable import is_id
-from sciret.store import CHANNELS, LEXICAL, Channel, Completed, Scope, Sparse
+from sciret.store import CHANNELS, Channel, Completed, Scope, Sparse
 
 RECORDS = 1000
 """Papers fetched at once: some 12 MB of text and vectors."""
@@ -172,7 +173,7 @@ class OpenSearchStore:
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         """The records, and beside them in the same request what the query's words are worth."""
         wanted = _unique(ids) if self._index() else []
-        terms = count_terms(query.text) if sparse in LEXICAL and wanted else {}
+        terms = count_terms(query.text) if wanted and any(map(is_lexical, shares(sparse))) else {}
         counting = statistics.bodies(terms)
         sources: dict[str, Mapping[str, Any]] = {}
         words: Words | None = None

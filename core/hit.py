@@ -41,7 +41,8 @@ class Hit:
     """What the ranking is by."""
     paper: Paper
     parts: Mapping[str, float] = field(default_factory=dict)
-    """Every part of the score by name: `dense` and `sparse` (cosines or their equals), `fused`, `rerank`."""
+    """Every part of the score by name: `dense` and `sparse` (cosines or their equals), `fused`, `rerank`; `bm25` and
+    `casper` where the sparse side is made of both."""
     why: Why = field(default_factory=Why)
     keyphrases: tuple[str, ...] = ()
     """Of the paper, those of most weight: what `--where keyphrase=` compares."""

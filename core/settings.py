@@ -25,9 +25,10 @@ class Settings:
     k: int = 10
     candidates: int = 100
     lambda_: float = 0.65
-    sparse: str = "bm25"
+    sparse: str = "auto"
+    """BM25 and CASPER where the store's papers have learned features, BM25 alone elsewhere."""
     beta: float | None = None
-    """What a keyphrase counts beside a token with `casper`; what the model was made for, unless it is set."""
+    """What a keyphrase counts beside a token with CASPER; what the model was made for, unless it is set."""
     rerank: str = "transport"
     rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the rest is the fused score."""

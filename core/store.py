@@ -11,10 +11,13 @@ from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.errors import QueryError
 
 Channel = Literal["bm25", "tfidf", "casper", "dense", "sentence"]
-Sparse = Literal["bm25", "tfidf", "casper"]
+SparseChannel = Literal["bm25", "tfidf", "casper"]
 Lexical = Literal["bm25", "tfidf"]
+Sparse = Literal["bm25", "tfidf", "casper", "both"]
+"""The sparse side of a score: one sparse channel, or BM25 and CASPER with a share each."""
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 SPARSE: tuple[Sparse, ...] = get_args(Sparse)
+SPARSE_CHANNELS: tuple[SparseChannel, ...] = get_args(SparseChannel)
 LEXICAL: tuple[Lexical, ...] = get_args(Lexical)
 """Those that compare words as they are written; the other one compares what a model made of them."""
 
@@ -71,15 +74,18 @@ class Completed:
     dense: Vector  # [n] cosine
     sparse: Vector
     """[n] TF-IDF cosine, or BM25 as a share of the highest score the query could reach, both in 0..1; or a CASPER
-    vector's projection onto the query's, which is 1 for the query itself and seldom more for another text."""
+    vector's projection onto the query's, which is 1 for the query itself and seldom more for another text; or the
+    weighed sum of the last two."""
     terms: tuple[str, ...]
-    """The query's words as the index knows them: stems, or wordpieces with CASPER."""
-    contributions: Vector  # [n, terms + keyphrases], rows sum to `sparse`
+    """The query's words as stems, of BM25 and TF-IDF."""
+    tokens: tuple[str, ...]
+    """The query's words as wordpieces, of CASPER."""
+    keyphrases: tuple[str, ...]
+    """The query's concepts, of CASPER."""
+    contributions: Vector  # [n, terms + tokens + keyphrases], rows sum to `sparse`
     sentence_vectors: tuple[Vector, ...]  # n matrices [S_i, d]; empty when they were not asked for
     load: Callable[[int], EncodedPaper]
     """Decodes the i-th candidate's stored record; called for the hits that are shown, not for every candidate."""
-    keyphrases: tuple[str, ...] = ()
-    """The query's keyphrases, with CASPER."""
 
 
 class Store(Protocol):

@@ -11,13 +11,14 @@ import numpy as np
 
 from sciret.embedded import filters, learned, lexical
 from sciret.embedded.catalogue import Catalogue, Mask, Snapshot
-from sciret.embedded.contributions import Contribution, total
+from sciret.embedded.contributions import Contribution, matrix, total
 from sciret.embedded.vectors import Vectors
 from sciret.encoded import EncodedQuery, Vector
 from sciret.encoders.learned import Projection
 from sciret.encoders.lexical import Floats, Integers
+from sciret.encoders.sparse_side import Summands
 from sciret.errors import QueryError
-from sciret.store import Channel, Scope, Sparse
+from sciret.store import Channel, Scope, SparseChannel
 
 MASKS = 16
 """Scopes whose papers are remembered: a batch of queries mostly has one."""
@@ -25,14 +26,20 @@ MASKS = 16
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """Of the query's words or tokens, then of its keyphrases."""
+    """Of the features of the query that one sparse channel knows."""
 
     terms: Sequence[Contribution] = ()
+    tokens: Sequence[Contribution] = ()
     keyphrases: Sequence[Contribution] = ()
 
     @property
     def all(self) -> Sequence[Contribution]:
-        return (*self.terms, *self.keyphrases)
+        return (*self.terms, *self.tokens, *self.keyphrases)
+
+    def of(self, positions: Integers) -> Summands:
+        """To the scores of these papers only."""
+        names = (tuple(each.term for each in group) for group in (self.terms, self.tokens, self.keyphrases))
+        return Summands(matrix(self.all, positions), *names)
 
 
 class Index:
@@ -43,7 +50,7 @@ class Index:
         self._catalogue = Catalogue.empty()
         self._dense = Vectors("dense")
         self._sentences = Vectors("sentences")
-        self._sparse: tuple[object, Contributions] = (None, Contributions())
+        self._contributions: dict[SparseChannel, tuple[object, Contributions]] = {}
         self._masks: dict[tuple[object, ...], Mask] = {}
 
     def snapshot(self, connection: sqlite3.Connection) -> Snapshot:
@@ -83,16 +90,16 @@ class Index:
         scores = total(self.contributions(snapshot, query, channel).all, len(snapshot.catalogue)) * admitted
         return _highest(snapshot.catalogue, scores, k)
 
-    def contributions(self, snapshot: Snapshot, query: EncodedQuery, sparse: Sparse) -> Contributions:
-        """The last are remembered: completing candidates asks for the same as finding them did."""
-        if sparse == "casper":
+    def contributions(self, snapshot: Snapshot, query: EncodedQuery, channel: SparseChannel) -> Contributions:
+        """The last of each channel are remembered: completing candidates asks for the same as finding them did."""
+        if channel == "casper":
             about: object = (tuple(query.tokens.items()), tuple(query.keyphrases.items()), query.beta)
         else:
             about = query.text
-        key = (snapshot.catalogue.generation, sparse, about)
-        if key != self._sparse[0]:
-            self._sparse = key, _contributions(snapshot, query, sparse)
-        return self._sparse[1]
+        key = (snapshot.catalogue.generation, about)
+        if key != self._contributions.get(channel, (None,))[0]:
+            self._contributions[channel] = key, _contributions(snapshot, query, channel)
+        return self._contributions[channel][1]
 
     def _admitted(self, snapshot: Snapshot, scope: Scope) -> Mask:
         """The day is part of what is remembered: an embargo ends by itself."""
@@ -105,12 +112,13 @@ class Index:
         return self._masks[key]  # [n]
 
 
-def _contributions(snapshot: Snapshot, query: EncodedQuery, sparse: Sparse) -> Contributions:
-    if sparse != "casper":
-        return Contributions(lexical.contributions(snapshot, query.text, sparse))
+def _contributions(snapshot: Snapshot, query: EncodedQuery, channel: SparseChannel) -> Contributions:
+    if channel != "casper":
+        return Contributions(terms=lexical.contributions(snapshot, query.text, channel))
     projection = Projection.of(query.tokens, query.keyphrases, query.beta)
     found = learned.contributions(snapshot, projection)
-    return Contributions(found[: len(projection.tokens)], found[len(projection.tokens) :])
+    count = len(projection.tokens)
+    return Contributions(tokens=found[:count], keyphrases=found[count:])
 
 
 def _given(vectors: Vector | None, channel: Channel) -> Vector:

@@ -11,9 +11,10 @@ from sciret.embedded import postings, schema, writer
 from sciret.embedded.completion import complete
 from sciret.embedded.database import Database
 from sciret.embedded.filters import HIDDEN
-from sciret.embedded.index import Contributions, Index
+from sciret.embedded.index import Index
 from sciret.embedded.records import ids_as_json, read, to_row
 from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.encoders.sparse_side import shares
 from sciret.errors import QueryError, WrongModelError
 from sciret.storable import dims_of
 from sciret.store import CHANNELS, Channel, Completed, Scope, Sparse
@@ -108,7 +109,8 @@ class EmbeddedStore:
     def complete(self, query: EncodedQuery, ids: Sequence[str], sparse: Sparse | None, *, sentences: bool) -> Completed:
         with self._database.reading() as connection:
             snapshot = self._index.snapshot(connection)
-            found = self._index.contributions(snapshot, query, sparse) if sparse else Contributions()
+            weighed = shares(sparse).items()
+            found = [(self._index.contributions(snapshot, query, channel), share) for channel, share in weighed]
             return complete(snapshot, query, ids, found, sentences=sentences)
 
     def stats(self) -> Mapping[str, int | str | None]:

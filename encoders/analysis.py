@@ -40,8 +40,14 @@ def surface_words(text: str) -> dict[str, str]:
     """Each term of a text as it is first written there: what to show people instead of a stem."""
     written: dict[str, str] = {}
     for word in _WORD.findall(text.replace("’", "'")):
-        written.setdefault(_term(fold(word)), word)
+        written.setdefault(stem(word), word)
+    written.pop("", None)
     return written
+
+
+def stem(word: str) -> str:
+    """The term that one word counts as; nothing for a stop word."""
+    return _term(fold(word))
 
 
 def fold(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from sciret.encoded import EncodedPaper, EncodedQuery, Vector
-from sciret.encoders.analysis import surface_words
+from sciret.encoders.analysis import stem, surface_words
 from sciret.hit import SentenceMatch, Why
 from sciret.retrieval.transport import SentenceMatches
 from sciret.retrieval.wordpieces import written_words
@@ -20,43 +20,48 @@ def explain(
     query: EncodedQuery,
     paper: EncodedPaper,
     terms: Sequence[str],
-    contributions: Vector,  # [terms + keyphrases]
+    contributions: Vector,  # [terms + tokens + keyphrases]
     matches: SentenceMatches | None,
     position: int,
     *,
+    tokens: Sequence[str] = (),
     keyphrases: Sequence[str] = (),
-    pieces: bool = False,
 ) -> Why:
-    """Reasons for the candidate at `position`. `pieces`: the terms are wordpieces and not stems."""
-    shares = contributions / (float(contributions.sum()) or 1.0)  # those of terms and keyphrases together sum to 1
-    written = _pieces_as_written if pieces else _stems_as_written
+    """Reasons for the candidate at `position`. Terms are stems, tokens are wordpieces: both are shown as words."""
+    shares = contributions / (float(contributions.sum()) or 1.0)  # those of words and keyphrases together sum to 1
+    words = _as_written(query, paper, terms, tokens)
     return Why(
-        terms=_largest_first(written(query, paper, terms), shares[: len(terms)]),
-        keyphrases=_largest_first(keyphrases, shares[len(terms) :]),
+        terms=_largest_first(words, shares[: len(words)], one_word),
+        keyphrases=_largest_first(keyphrases, shares[len(words) :]),
         sentences=tuple(_sentence_matches(query, paper, matches, position)) if matches is not None else (),
     )
 
 
-def _largest_first(names: Sequence[str], shares: Vector) -> dict[str, float]:
-    """Names that are the same are one, and what has no share is left out."""
+def one_word(word: str) -> str:
+    """What the forms of a word have in common: `Cells` and `cell` are one reason, whichever channel gave it."""
+    return stem(word) or word.casefold()
+
+
+def _largest_first(names: Sequence[str], shares: Vector, alike: Callable[[str], str] = str) -> dict[str, float]:
+    """Names that are alike are one, called by the heaviest of them, and what has no share is left out."""
+    called: dict[str, str] = {}
     together: dict[str, float] = {}
-    for name, share in zip(names, shares.tolist(), strict=True):
+    for name, share in sorted(zip(names, shares.tolist(), strict=True), key=lambda item: -item[1]):
         if share > 0:
-            together[name] = together.get(name, 0.0) + share
+            shown = called.setdefault(alike(name), name)
+            together[shown] = together.get(shown, 0.0) + share
     return dict(sorted(together.items(), key=lambda item: -item[1]))
 
 
-def _stems_as_written(query: EncodedQuery, paper: EncodedPaper, stems: Sequence[str]) -> list[str]:
-    """Each word as the paper writes it."""
+def _as_written(query: EncodedQuery, paper: EncodedPaper, terms: Sequence[str], tokens: Sequence[str]) -> list[str]:
+    """Each stem, and the word that each piece is part of, as the paper first writes it, or else the query."""
     written = {**surface_words(query.text), **surface_words(paper.paper.text)}
-    return [written.get(stem, stem) for stem in stems]
-
-
-def _pieces_as_written(query: EncodedQuery, paper: EncodedPaper, pieces: Sequence[str]) -> list[str]:
-    """The word of the paper, or else of the query, that each piece is part of."""
     known = {*query.tokens, *paper.tokens}
-    written = written_words(pieces, known, paper.paper.text, query.text)
-    return [written[piece] for piece in pieces]
+    words = written_words(tokens, known, paper.paper.text, query.text)
+    return [
+        *(written.get(term, term) for term in terms),
+        *(written.get(one_word(words[token]), words[token]) for token in tokens),
+    ]
 
 
 def _sentence_matches(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.query import ASPECTS, paper_as_query
+from sciret.encoders.sparse_side import shares
 from sciret.errors import QueryError
 from sciret.retrieval.search import Ranking, SearchOptions, ranking
 from sciret.store import Store
@@ -96,7 +97,7 @@ def encode_question(question: Question, encoder: QueryEncoder, store: Store, opt
         return encoder.encode_query(question.text)
     stored = open_paper(store, question.like or "", restricted=options.scope.restricted)
     query = paper_as_query(stored, question.sentences, ASPECTS[question.aspect] if question.aspect else ())
-    if options.sparse == "casper" and options.beta is None:
+    if "casper" in shares(options.sparse) and options.beta is None:
         query = replace(query, beta=encoder.beta)
     return query
 

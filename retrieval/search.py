@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.learned import MOST, limit, top
+from sciret.encoders.sparse_side import shares, taken_apart
 from sciret.errors import QueryError, SettingsError, StoreError, WrongModelError
 from sciret.hit import Hit, Why
 from sciret.retrieval.explain import explain
@@ -31,8 +32,9 @@ class SearchOptions:
     """How many each channel proposes; every proposed paper is scored in full."""
     lambda_: float = 0.65
     sparse: Sparse | None = "bm25"
+    """What every store has. `best_sparse` says which is the best that a store has."""
     beta: float | None = None
-    """What a keyphrase counts beside a token, with `casper`; None takes what the model was made for."""
+    """What a keyphrase counts beside a token, with `casper` and `both`; None takes what the model was made for."""
     rerank: Rerank = "transport"
     rerank_weight: float = 0.1
     """Share of the sentence match in the final score; the fused score has the rest."""
@@ -89,12 +91,14 @@ class Ranking:
             found.contributions[i],
             self.matches,
             i,
+            tokens=found.tokens,
             keyphrases=found.keyphrases,
-            pieces=self.sparse == "casper",
         )
 
     def _parts(self, i: int) -> dict[str, float]:
         parts = {"dense": self.found.dense[i], "sparse": self.found.sparse[i], "fused": self.fused[i]}
+        if self.sparse == "both":
+            parts |= taken_apart(self.found.contributions[i], len(self.found.terms))
         if self.matches is not None:
             parts["rerank"] = self.matches.similarity[i]
         return {name: float(part) for name, part in parts.items()}
@@ -147,15 +151,16 @@ def channels(query: EncodedQuery, options: SearchOptions, available: Sequence[Ch
 
     Where the store cannot search for single sentences, what the others propose is reranked by sentences all the same.
     """
-    if options.sparse == "casper" and "casper" not in available:
+    sparse = shares(options.sparse)
+    if "casper" in sparse and "casper" not in available:
         raise QueryError(
             "the papers of this store have no learned sparse features, since the model that it was filled by gives "
             "none: search with --sparse bm25, or ingest into a new store with a model that `sciret models` lists with "
             "tokens"
         )
     chosen: list[Channel] = []
-    if options.sparse is not None and options.lambda_ < 1:
-        chosen.append(options.sparse)
+    if options.lambda_ < 1:
+        chosen.extend(sparse)
     if options.lambda_ > 0 or options.sparse is None:
         if query.dense is None and options.sparse is not None:
             raise QueryError("the model of this store gives no document vectors: search with --lambda 0")
@@ -167,7 +172,7 @@ def channels(query: EncodedQuery, options: SearchOptions, available: Sequence[Ch
 
 def best_sparse(available: Sequence[Channel]) -> Sparse:
     """Which sparse side to search with where nothing else is asked for; docs/defaults.md compares them."""
-    return "casper" if "casper" in available else "bm25"
+    return "both" if "casper" in available else "bm25"
 
 
 def compare_sentences(query: EncodedQuery, found: Completed, options: SearchOptions) -> SentenceMatches | None:

@@ -135,11 +135,14 @@ def test_show_lists_the_keyphrases(sciret: Sciret, reefs: tuple[Path, Path]) -> 
     assert record["keyphrases"] == ["coral reef", "enzyme"]
 
 
-def test_search_shows_words_and_concepts(sciret: Sciret, reefs: tuple[Path, Path], bundle: str) -> None:
+@pytest.mark.parametrize(("sparse", "name"), [("casper", "casper"), ("both", "sparse")])
+def test_search_shows_words_and_concepts(
+    sciret: Sciret, reefs: tuple[Path, Path], bundle: str, sparse: str, name: str
+) -> None:
     """With their shares, which sum to one; pieces as the words they are of."""
-    asked = ("search", "zooxanthellae of the coral reef", "--sparse", "casper", "--store", reefs[1], "--model", bundle)
+    asked = ("search", "zooxanthellae of the coral reef", "--sparse", sparse, "--store", reefs[1], "--model", bundle)
     answer = json.loads(sciret(*asked, "--json").stdout)
-    assert (answer["settings"]["sparse"], answer["settings"]["beta"]) == ("casper", 0.5)
+    assert (answer["settings"]["sparse"], answer["settings"]["beta"]) == (sparse, 0.5)
     best = next(hit for hit in answer["hits"] if hit["id"] == "r1")
     assert "zooxanthellae" in best["why"]["terms"]
     assert list(best["why"]["keyphrases"]) == ["coral reef"]
@@ -147,15 +150,16 @@ def test_search_shows_words_and_concepts(sciret: Sciret, reefs: tuple[Path, Path
     assert sum(shares) == pytest.approx(1, abs=1e-6)
     assert best["keyphrases"] == ["coral reef", "enzyme"]
     explained = " ".join(sciret(*asked, "--explain").stdout.split())
-    assert "words, each with its share of casper: " in explained
-    assert "concepts, each with its share of casper: coral reef " in explained
+    assert f"words, each with its share of {name}: " in explained
+    assert f"concepts, each with its share of {name}: coral reef " in explained
     assert "concepts: coral reef" in sciret(*asked).stdout
 
 
+@pytest.mark.parametrize("sparse", ["casper", "both"])
 def test_beta_and_keyphrases_can_be_asked_for(
-    sciret: Sciret, reefs: tuple[Path, Path], bundle: str, monkeypatch: pytest.MonkeyPatch
+    sciret: Sciret, reefs: tuple[Path, Path], bundle: str, monkeypatch: pytest.MonkeyPatch, sparse: str
 ) -> None:
-    asked = ("search", "--like", "r1", "--sparse", "casper", "--store", reefs[1], "--model", bundle, "--json")
+    asked = ("search", "--like", "r1", "--sparse", sparse, "--store", reefs[1], "--model", bundle, "--json")
     assert json.loads(sciret(*asked).stdout)["settings"]["beta"] == 0.5
     monkeypatch.setenv("SCIRET_BETA", "3")
     assert json.loads(sciret(*asked).stdout)["settings"]["beta"] == 3
@@ -165,6 +169,11 @@ def test_beta_and_keyphrases_can_be_asked_for(
 
 
 def test_a_store_without_learned_features_is_searched_otherwise(sciret: Sciret, bare: Path, bundle: str) -> None:
-    result = sciret("search", "bees", "--sparse", "casper", "--store", bare, "--model", bundle)
-    assert result.exit_code == 2
-    assert "--sparse bm25" in result.stderr
+    for sparse in ("casper", "both"):
+        result = sciret("search", "bees", "--sparse", sparse, "--store", bare, "--model", bundle)
+        assert result.exit_code == 2
+        assert "--sparse bm25" in result.stderr
+    words = ("--lambda", "0", "--rerank", "none")  # it has no vectors either
+    by_default = sciret("search", "bees", *words, "--store", bare, "--model", bundle, "--json")
+    assert by_default.exit_code == 0, by_default.output
+    assert json.loads(by_default.stdout)["settings"]["sparse"] == "bm25"

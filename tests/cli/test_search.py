@@ -124,6 +124,7 @@ def test_parts_add_up_to_the_score(ask: Callable[..., dict[str, Any]]) -> None:
     answer = ask("melting ice", "--lambda", "0.3", "--rerank-weight", "0.4")
     for hit in answer["hits"]:
         parts = hit["parts"]
+        assert parts["sparse"] == pytest.approx((parts["bm25"] + parts["casper"]) / 2, abs=1e-5)
         assert parts["fused"] == pytest.approx(0.3 * parts["dense"] + 0.7 * parts["sparse"], abs=1e-5)
         assert hit["score"] == pytest.approx(0.6 * parts["fused"] + 0.4 * parts["rerank"], abs=1e-5)
 
@@ -145,21 +146,41 @@ def test_explanation_for_people_shows_the_sums(sciret: Sciret, filled: Path) -> 
     shown = sciret(*arguments, "--explain").stdout
     (hit,) = json.loads(sciret(*arguments, "--json").stdout)["hits"]
     parts = hit["parts"]
-    assert f"fused {parts['fused']:.4f} = 0.7 × dense {parts['dense']:.4f} + 0.3 × bm25 {parts['sparse']:.4f}" in shown
+    assert (
+        f"fused {parts['fused']:.4f} = 0.7 × dense {parts['dense']:.4f} + 0.3 × sparse {parts['sparse']:.4f}" in shown
+    )
+    assert (
+        f"sparse {parts['sparse']:.4f} = 0.5 × bm25 {parts['bm25']:.4f} + 0.5 × casper {parts['casper']:.4f}" in shown
+    )
     assert f"+ 0.2 × transport {parts['rerank']:.4f}" in shown
-    assert "share of bm25" in shown
+    assert "words, each with its share of sparse: " in shown
+    assert "concepts, each with its share of sparse: " in shown
     assert "query sentence 1: do bees remember colours" in shown
     assert f"{hit['why']['best_sentence']['mass']:.4f}" in shown
 
 
 @pytest.mark.parametrize("rerank", ["transport", "single", "attention", "none"])
-@pytest.mark.parametrize("sparse", ["bm25", "tfidf", "none"])
+@pytest.mark.parametrize("sparse", ["both", "casper", "bm25", "tfidf", "none"])
 def test_every_way_to_search(ask: Callable[..., dict[str, Any]], sparse: str, rerank: str) -> None:
     """Every combination answers, and says in its settings what it did."""
     answer = ask("--like", "bee", "--sparse", sparse, "--rerank", rerank, "-k", "3")
     assert ids(answer)[0] == "moth"
     assert (answer["settings"]["sparse"], answer["settings"]["rerank"]) == (sparse, rerank)
     assert (answer["hits"][0]["parts"]["rerank"] is None) == (rerank == "none")
+
+
+def test_by_default_words_are_compared_in_every_way_that_the_store_has(ask: Callable[..., dict[str, Any]]) -> None:
+    """With β, since concepts take part; each half of the sparse score is what it is alone."""
+    found = {sparse: ask("bees", "--sparse", sparse, "-k", "20") for sparse in ("auto", "both", "bm25", "casper")}
+    assert found["auto"] == found["both"] == ask("bees", "-k", "20")
+    assert [each["settings"]["sparse"] for each in found.values()] == ["both", "both", "bm25", "casper"]
+    assert found["both"]["settings"]["beta"] == found["casper"]["settings"]["beta"] is not None
+    assert found["bm25"]["settings"]["beta"] is None
+    alone = {name: {hit["id"]: hit["parts"]["sparse"] for hit in found[name]["hits"]} for name in ("bm25", "casper")}
+    for hit in found["both"]["hits"]:
+        for name in ("bm25", "casper"):
+            assert hit["parts"][name] == pytest.approx(alone[name][hit["id"]], abs=1e-6)
+    assert {found["bm25"]["hits"][0]["parts"][name] for name in ("bm25", "casper")} == {None}
 
 
 def test_by_a_paper_it_is_not_its_own_hit(ask: Callable[..., dict[str, Any]]) -> None:

@@ -141,10 +141,11 @@ def test_ranks_and_scores_are_those_of_a_store_of_our_own(
         assert len(store.candidates(a_query(), ["bm25"], 50, ALL)) == len(own.candidates(a_query(), ["bm25"], 50, ALL))
         ids = [f"p{n}" for n in range(30)]
         assert store.candidates(a_query(), CHANNELS, 5, replace(ALL, ids=tuple(ids))) == tuple(ids[:20])
-        for sparse in ("tfidf", "casper"):
+        for sparse in ("tfidf", "casper", "both"):
             ours, theirs = (s.complete(a_query(), ids, sparse, sentences=True) for s in (store, own))
             assert ours.ids == theirs.ids
-            assert (ours.terms, ours.keyphrases) == (theirs.terms, theirs.keyphrases)
+            for group in ("terms", "tokens", "keyphrases"):
+                assert getattr(ours, group) == getattr(theirs, group)
             np.testing.assert_array_equal(ours.dense, theirs.dense)
             np.testing.assert_array_equal(ours.contributions, theirs.contributions)
             for left, right in zip(ours.sentence_vectors, theirs.sentence_vectors, strict=True):

@@ -89,6 +89,7 @@ def test_a_search_is_two_round_trips(open_store: Open, monkeypatch: pytest.Monke
         "text": (query("words 3 4"), SearchOptions()),
         "tfidf": (query("words 3 4"), SearchOptions(sparse="tfidf")),
         "casper": (query("words 3 4", tokens={"word": 1.0}), SearchOptions(sparse="casper")),
+        "both": (query("words 3 4", tokens={"word": 1.0}), SearchOptions(sparse="both")),
         "aspect": (replace(query("words 3"), like="p3", chosen=(1, 2)), SearchOptions()),
         "chosen": (query("words"), SearchOptions(scope=Scope(ids=("p1", "p2")))),
     }
@@ -98,7 +99,7 @@ def test_a_search_is_two_round_trips(open_store: Open, monkeypatch: pytest.Monke
         requests.clear()
         hits = search(store, asked, options)
         assert len(hits) >= 2
-        more = 2 if name == "casper" else 1  # the server knows weights only roughly: others might be better
+        more = {"casper": 2, "both": 3}.get(name, 1)  # the server knows weights only roughly: others might be better
         assert len(requests) <= (2 + more if exact else 2), (name, requests)
 
 

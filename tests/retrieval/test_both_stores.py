@@ -123,6 +123,8 @@ LEARNED = {
     "fused": SearchOptions(sparse="casper"),
     "alone": SearchOptions(sparse="casper", lambda_=0.0, rerank="none", candidates=15),
     "concepts": SearchOptions(sparse="casper", beta=2.0, lambda_=0.2, candidates=15),
+    "both": SearchOptions(sparse="both"),
+    "both alone": SearchOptions(sparse="both", lambda_=0.0, rerank="none", candidates=15),
     "filtered": SearchOptions(sparse="casper", scope=Scope(where=(Condition.parse("keyphrase=Enzyme"),))),
 }
 
@@ -135,7 +137,8 @@ def test_learned_features_give_the_same_ten_hits(both_learned: Both, name: str) 
 
 def test_the_server_finds_what_exact_sums_find(both_learned: Both) -> None:
     """Its weights have nine bits, so of papers that are nearly equal another one may be the last."""
-    assert _recall(both_learned.quick, both_learned.embedded, both_learned.queries, LEARNED["fused"]) >= 0.98
+    for name in ("fused", "both"):
+        assert _recall(both_learned.quick, both_learned.embedded, both_learned.queries, LEARNED[name]) >= 0.98
 
 
 def _assert_same_hits(both: Both, queries: Sequence[EncodedQuery], options: SearchOptions) -> None:

@@ -64,16 +64,41 @@ def test_words_and_concepts_share_one_score() -> None:
     why = explain(
         asked,
         paper("Photosynthesis of corals"),
-        ("coral", "photo", "##synthesis", "sea"),
+        (),
         shares(0.1, 0.2, 0.3, 0.0, 0.4, 0.0),
         None,
         0,
+        tokens=("coral", "photo", "##synthesis", "sea"),
         keyphrases=("coral reef", "sand"),
-        pieces=True,
     )
-    assert dict(why.terms) == pytest.approx({"Photosynthesis": 0.5, "coral": 0.1})
+    assert dict(why.terms) == pytest.approx({"Photosynthesis": 0.5, "corals": 0.1})
     assert dict(why.keyphrases) == pytest.approx({"coral reef": 0.4})
     assert sum(why.terms.values()) + sum(why.keyphrases.values()) == pytest.approx(1)
+
+
+def test_stems_and_pieces_of_a_word_are_one_word() -> None:
+    """As the paper first writes it, whichever form the query or the model has of it."""
+    asked = replace(query("stem cell niches"), tokens=dict.fromkeys(("cell", "cells", "CELL", "niche", "##s"), 1.0))
+    why = explain(
+        asked,
+        paper("Cells of a niche: each cell, and CELL lines"),
+        ("stem", "cell", "nich"),
+        shares(0.0, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.3),
+        None,
+        0,
+        tokens=("cell", "cells", "CELL", "niche", "##s"),
+        keyphrases=("cell",),
+    )
+    assert dict(why.terms) == pytest.approx({"Cells": 0.5, "niche": 0.2})
+    assert dict(why.keyphrases) == pytest.approx({"cell": 0.3})
+
+
+def test_forms_that_neither_text_has_are_one_word_too() -> None:
+    """Called by the heaviest; stop words, which have no stem, are one without regard to case."""
+    asked = replace(query("night"), tokens=dict.fromkeys(("sleep", "sleeping", "The", "the"), 1.0))
+    tokens = ("sleep", "sleeping", "The", "the")
+    why = explain(asked, paper("A bed"), (), shares(0.1, 0.4, 0.2, 0.3), None, 0, tokens=tokens)
+    assert dict(why.terms) == pytest.approx({"sleeping": 0.5, "the": 0.5})
 
 
 def test_the_single_best_pair_is_one_match() -> None:

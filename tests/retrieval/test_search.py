@@ -14,9 +14,11 @@ from sciret.encoded import EncodedQuery
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.query import paper_as_query
 from sciret.errors import QueryError, SettingsError, StoreError, WrongModelError
+from sciret.hit import Hit
 from sciret.paper import Paper
-from sciret.retrieval.search import RERANK, SearchOptions, channels, search, weighed
-from sciret.store import Condition, Scope
+from sciret.retrieval.explain import one_word
+from sciret.retrieval.search import RERANK, SearchOptions, best_sparse, channels, search, weighed
+from sciret.store import CHANNELS, SPARSE, Condition, Scope, Sparse
 
 from ..encoders.sparse_bundle import sparse_bundle
 from .conftest import REEFS
@@ -111,6 +113,20 @@ def test_a_channel_that_the_store_does_not_have_is_left_out(store: EmbeddedStore
     assert channels(aspect, SearchOptions(), ("bm25", "tfidf", "dense")) == ["bm25", "dense"]
 
 
+def test_both_sparse_channels_propose_where_both_are_the_sparse_side() -> None:
+    """Unless the sparse side has no weight. `both` is not a channel itself."""
+    query = EncodedQuery("text", "m", np.ones(2, np.float32))
+    both = SearchOptions(sparse="both")
+    assert channels(query, both, CHANNELS) == ["bm25", "casper", "dense"]
+    assert channels(query, replace(both, lambda_=0.0), CHANNELS) == ["bm25", "casper"]
+    assert channels(query, replace(both, lambda_=1.0), CHANNELS) == ["dense"]
+
+
+def test_the_best_sparse_side_is_both_where_there_are_both() -> None:
+    assert best_sparse(CHANNELS) == "both"
+    assert best_sparse([channel for channel in CHANNELS if channel != "casper"]) == "bm25"
+
+
 LEARNED = SearchOptions(k=20, sparse="casper", lambda_=0.4)
 
 
@@ -134,13 +150,46 @@ def test_learned_features_are_a_side_of_the_score(learned_store: EmbeddedStore, 
     assert any(hit.why.terms and hit.why.keyphrases for hit in hits)
 
 
-def test_beta_says_what_concepts_count(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
-    query = sparse_encoder.encode_query("coral reefs and enzymes")
-    for hit in search(learned_store, query, replace(LEARNED, beta=0.0)):
+def test_both_sparse_sides_in_one_score(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
+    """Half of each, as the parts say, and the reasons of both: forms of one word once, shares that sum to 1."""
+    query = sparse_encoder.encode_query("coral reefs and enzymes of zooxanthellae in sand")
+    everything = replace(LEARNED, k=200, candidates=200)
+    alone = {
+        name: {hit.paper.id: hit for hit in search(learned_store, query, replace(everything, sparse=name))}
+        for name in SPARSE
+    }
+    for paper_id, hit in alone["both"].items():
+        words, features = alone["bm25"][paper_id], alone["casper"][paper_id]
+        assert hit.parts["bm25"] == pytest.approx(words.parts["sparse"], abs=1e-6)
+        assert hit.parts["casper"] == pytest.approx(features.parts["sparse"], abs=1e-6)
+        halves = (words.parts["sparse"] + features.parts["sparse"]) / 2
+        assert hit.parts["sparse"] == pytest.approx(halves, abs=1e-6)
+        assert hit.parts["fused"] == pytest.approx(0.4 * hit.parts["dense"] + 0.6 * halves, abs=1e-6)
+        if halves:
+            assert sum((*hit.why.terms.values(), *hit.why.keyphrases.values())) == pytest.approx(1, abs=1e-5)
+        assert {one_word(word) for word in hit.why.terms} == {
+            one_word(w) for w in (*words.why.terms, *features.why.terms)
+        }
+        assert len({one_word(word) for word in hit.why.terms}) == len(hit.why.terms)
+        assert set(hit.why.keyphrases) == set(features.why.keyphrases)
+    assert {"bm25", "casper"}.isdisjoint(alone["bm25"]["reef-1"].parts)
+    assert any(set(hit.why.terms) & set(alone["bm25"][i].why.terms) for i, hit in alone["both"].items())
+
+
+@pytest.mark.parametrize("sparse", ["casper", "both"])
+def test_beta_says_what_concepts_count(learned_store: EmbeddedStore, sparse_encoder: Encoder, sparse: Sparse) -> None:
+    query, learned = sparse_encoder.encode_query("coral reefs and enzymes"), replace(LEARNED, sparse=sparse)
+    for hit in search(learned_store, query, replace(learned, beta=0.0)):
         assert not hit.why.keyphrases
-    heavy = search(learned_store, query, replace(LEARNED, beta=100.0, lambda_=0.0))
-    assert heavy[0].why.keyphrases
-    assert sum(heavy[0].why.keyphrases.values()) > 0.9
+    light, heavy = (search(learned_store, query, replace(learned, beta=beta, lambda_=0.0)) for beta in (0.1, 100.0))
+    assert _concepts(light) < 0.5 < 0.9 < _concepts(heavy)
+
+
+def _concepts(hits: list[Hit]) -> float:
+    """Their share in what CASPER adds to the first hit's sparse score."""
+    parts = hits[0].parts
+    learned = parts["casper"] / 2 / parts["sparse"] if "casper" in parts else 1.0
+    return sum(hits[0].why.keyphrases.values()) / learned
 
 
 def test_hits_have_the_keyphrases_of_their_papers(learned_store: EmbeddedStore, sparse_encoder: Encoder) -> None:
@@ -170,12 +219,15 @@ def test_a_paper_with_many_features_is_a_query_of_its_heaviest() -> None:
     assert len(weighed(replace(query, like=None), SearchOptions()).tokens) == 300
 
 
-def test_a_store_without_learned_features_says_what_to_do(sparse_encoder: Encoder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sparse", ["casper", "both"])
+def test_a_store_without_learned_features_says_what_to_do(
+    sparse_encoder: Encoder, tmp_path: Path, sparse: Sparse
+) -> None:
     """Its papers may have been encoded when the model gave none."""
     with EmbeddedStore.open(tmp_path / "before.db", create=True) as before:
         before.write([replace(each, tokens={}, keyphrases={}) for each in sparse_encoder.encode_papers(REEFS)])
         with pytest.raises(QueryError, match=r"no learned sparse features.*--sparse bm25.*sciret models"):
-            search(before, sparse_encoder.encode_query(TEXT), LEARNED)
+            search(before, sparse_encoder.encode_query(TEXT), replace(LEARNED, sparse=sparse))
         assert search(before, sparse_encoder.encode_query(TEXT), SearchOptions())
 
 

@@ -20,7 +20,7 @@ from sciret.encoded import EncodedPaper, EncodedQuery, Vector
 from sciret.encoders.analysis import count_terms
 from sciret.mappings.options import IndexOptions
 from sciret.paper import Paper
-from sciret.store import SPARSE, Channel, Store
+from sciret.store import SPARSE, Channel, Sparse, Store
 
 DIMS = 16
 MODEL = "a" * 64
@@ -159,6 +159,10 @@ def make() -> Maker:
     return Maker(np.random.default_rng(5))
 
 
+Parts = Mapping[tuple[str, str], float]
+"""What features add to a score: `terms`, `tokens` or `keyphrases`, and the name."""
+
+
 class Reference:
     """The scores by their definitions, paper by paper, in plain Python."""
 
@@ -170,8 +174,8 @@ class Reference:
         self.average = sum(lengths) / max(len(lengths), 1)
         self.having = Counter(term for counts in self.counts.values() for term in counts)
 
-    def scores(self, query: EncodedQuery, channel: Channel) -> dict[str, float]:
-        """Of every paper; a paper that a lexical channel does not find has 0."""
+    def scores(self, query: EncodedQuery, channel: Channel | Sparse) -> dict[str, float]:
+        """Of every paper; a paper that a sparse channel does not find has 0."""
         if channel in SPARSE:
             return {paper_id: sum(parts.values()) for paper_id, parts in self.parts(query, channel).items()}
         return {paper_id: self._cosine(query, paper, channel) for paper_id, paper in self.papers.items()}
@@ -181,20 +185,25 @@ class Reference:
         found = [i for i in scores if channel not in SPARSE or scores[i] > 0]
         return sorted(found, key=lambda i: (-round(scores[i], 12), i))[:k]
 
-    def parts(self, query: EncodedQuery, channel: Channel) -> dict[str, Mapping[str, float]]:
+    def parts(self, query: EncodedQuery, channel: Channel | Sparse) -> dict[str, Parts]:
         """What each feature of the query adds to each paper's score."""
+        if channel == "both":
+            words, features = self.parts(query, "bm25"), self.parts(query, "casper")
+            return {i: {name: 0.5 * w for name, w in (*words[i].items(), *features[i].items())} for i in self.papers}
         if channel == "casper":
             return {paper_id: self._casper(query, paper) for paper_id, paper in self.papers.items()}
         terms = {term: count for term, count in count_terms(query.text).items() if self.having[term]}
         weigh = self._bm25 if channel == "bm25" else self._tfidf
-        return {paper_id: weigh(terms, counts) for paper_id, counts in self.counts.items()}
+        weighed = {paper_id: weigh(terms, counts) for paper_id, counts in self.counts.items()}
+        return {i: {("terms", term): w for term, w in each.items()} for i, each in weighed.items()}
 
-    def _casper(self, query: EncodedQuery, paper: EncodedPaper) -> Mapping[str, float]:
-        """Tokens of these tests are single words, keyphrases are two: no name is both."""
+    def _casper(self, query: EncodedQuery, paper: EncodedPaper) -> Parts:
         squares = sum(w * w for w in query.tokens.values()) + query.beta * sum(w * w for w in query.keyphrases.values())
-        tokens = {name: w * paper.tokens.get(name, 0.0) / squares for name, w in query.tokens.items()}
-        concepts = query.keyphrases.items()
-        return tokens | {name: query.beta * w * paper.keyphrases.get(name, 0.0) / squares for name, w in concepts}
+        tokens = {("tokens", name): w * paper.tokens.get(name, 0.0) / squares for name, w in query.tokens.items()}
+        return tokens | {
+            ("keyphrases", name): query.beta * w * paper.keyphrases.get(name, 0.0) / squares
+            for name, w in query.keyphrases.items()
+        }
 
     def _bm25(self, terms: Mapping[str, int], counts: Counter[str]) -> Mapping[str, float]:
         idf = {t: math.log(1 + (self.size - self.having[t] + 0.5) / (self.having[t] + 0.5)) for t in terms}
@@ -208,7 +217,7 @@ class Reference:
         norm = math.sqrt(sum((1 + math.log(n)) ** 2 for n in counts.values())) or 1.0
         return {t: w / query_norm * (1 + math.log(counts[t])) / norm if counts[t] else 0.0 for t, w in weights.items()}
 
-    def _cosine(self, query: EncodedQuery, paper: EncodedPaper, channel: Channel) -> float:
+    def _cosine(self, query: EncodedQuery, paper: EncodedPaper, channel: Channel | Sparse) -> float:
         """Between vectors as a store keeps them: half precision."""
         left = query.dense if channel == "dense" else query.sentence_vectors
         right = paper.dense if channel == "dense" else paper.sentence_vectors

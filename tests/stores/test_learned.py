@@ -60,7 +60,7 @@ def test_a_text_is_one_to_itself(store: Store) -> None:
     found = store.complete(asked, ["p0", "p1", "p2"], "casper", sentences=False)
     squares = 4 + 0.25 + 0.25 * (49 + 0.01)
     np.testing.assert_allclose(found.sparse, [1, 2 / squares, 0], rtol=1e-6)
-    assert (found.terms, found.keyphrases) == (("cell", "##ase"), ("stem cell", "v. 2.0"))
+    assert (found.terms, found.tokens, found.keyphrases) == ((), ("cell", "##ase"), ("stem cell", "v. 2.0"))
     assert found.contributions.shape == (3, 4)
     assert candidates(store, asked) == ["p0", "p1"]
 

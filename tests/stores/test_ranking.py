@@ -14,6 +14,8 @@ from sciret.paper import Paper
 from sciret.store import LEXICAL, SPARSE, Channel, Completed, Lexical, Scope, Sparse, Store
 
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
+GROUPS = ("terms", "tokens", "keyphrases")
+"""Features of a query, in the order of their columns."""
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -47,11 +49,31 @@ def test_both_sides_of_every_candidate_are_exact(store: Store, make: Any, refere
     np.testing.assert_allclose(completed.dense, [dense[i] for i in completed.ids], atol=1e-6)
     np.testing.assert_allclose(completed.sparse, [lexical[i] for i in completed.ids], atol=1e-6)
     parts = expected.parts(query, sparse)
-    by_term = [[parts[i][term] for term in (*completed.terms, *completed.keyphrases)] for i in completed.ids]
-    np.testing.assert_allclose(completed.contributions, by_term, atol=1e-6)
+    features = [(group, name) for group in GROUPS for name in getattr(completed, group)]
+    assert set(features) == set(parts["p0"])
+    by_feature = [[parts[i][feature] for feature in features] for i in completed.ids]
+    np.testing.assert_allclose(completed.contributions, by_feature, atol=1e-6)
     np.testing.assert_allclose(completed.contributions.sum(axis=1), completed.sparse, atol=1e-6)
     assert completed.sparse.min() >= 0
-    assert completed.sparse.max() <= 1 or sparse == "casper"
+    assert completed.sparse.max() <= 1 or sparse not in LEXICAL
+
+
+def test_both_is_half_of_each(store: Store, make: Any) -> None:
+    """Also for a query that has only words or only learned features, and for papers without any of these."""
+    papers = make.papers(40)
+    papers[3] = replace(papers[3], tokens={}, keyphrases={})
+    store.write(papers)
+    ids = [paper.paper.id for paper in papers]
+    whole = make.query("hydrogen neurograph photometer")
+    for query in (whole, replace(whole, tokens={}, keyphrases={}), replace(whole, text="unheard"), make.query()):
+        words, features, both = (
+            store.complete(query, ids, sparse, sentences=False) for sparse in ("bm25", "casper", "both")
+        )
+        assert (both.terms, both.tokens, both.keyphrases) == (words.terms, features.tokens, features.keyphrases)
+        halves = np.hstack((words.contributions, features.contributions)) / 2
+        np.testing.assert_array_equal(both.contributions, halves)
+        np.testing.assert_allclose(both.sparse, (words.sparse + features.sparse) / 2, rtol=1e-6)
+    assert both.sparse.max() > 0
 
 
 @pytest.mark.parametrize("sparse", SPARSE)
@@ -79,7 +101,7 @@ def test_sides_that_were_not_asked_for_are_empty(store: Store, make: Any) -> Non
     store.write(make.papers(3))
     completed = store.complete(make.query(), ["p0", "p1"], None, sentences=False)
     assert completed.sentence_vectors == ()
-    assert completed.terms == ()
+    assert (completed.terms, completed.tokens, completed.keyphrases) == ((), (), ())
     assert completed.contributions.shape == (2, 0)
     assert completed.sparse.tolist() == [0.0, 0.0]
 
@@ -183,7 +205,8 @@ def _assert_equal_answers(left: Store, right: Store, query: EncodedQuery, ids: l
 
 def _assert_equal_scores(mine: Completed, theirs: Completed) -> None:
     assert mine.ids == theirs.ids
-    assert (mine.terms, mine.keyphrases) == (theirs.terms, theirs.keyphrases)
+    for group in GROUPS:
+        assert getattr(mine, group) == getattr(theirs, group)
     np.testing.assert_array_equal(mine.dense, theirs.dense)
     np.testing.assert_array_equal(mine.sparse, theirs.sparse)
     np.testing.assert_array_equal(mine.contributions, theirs.contributions)
