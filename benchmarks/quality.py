@@ -31,7 +31,7 @@ from sciret.evaluation.significance import randomisation_p
 from sciret.paper import Paper
 from sciret.retrieval.fusion import blend, fuse, rank
 from sciret.retrieval.ingest import IngestReport, ingest
-from sciret.retrieval.search import SearchOptions, ranking
+from sciret.retrieval.search import SearchOptions, best_sparse, ranking
 from sciret.sources.reader import open_source
 from sciret.store import SPARSE, Sparse
 
@@ -97,14 +97,15 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--model", default="default", help="a bundle's name or folder")
-    parser.add_argument("--sparse", choices=SPARSE, default="both", help="what --sweep is of")
+    parser.add_argument("--sparse", choices=SPARSE, help="what --sweep is of; the default is that of searches")
     parser.add_argument("--casper-lambda", type=float, default=BASE.lambda_, help="λ of the rows with casper and both")
     arguments = parser.parse_args()
     encoder = Encoder.open(arguments.model)
     collections = {name: load(arguments.data, name, encoder) for name in arguments.sets}
     print(f"{'nDCG@10 / R@100':36}", *(f"{name:>15}" for name in collections), f"{'average':>15}")
     if arguments.sweep:
-        columns = [sweep(collection, arguments.sparse) for collection in collections.values()]
+        chosen = [arguments.sparse or best_sparse(collection.store.channels) for collection in collections.values()]
+        columns = [sweep(*each) for each in zip(collections.values(), chosen, strict=True)]
         for (lambda_, weight), *figures in zip(SWEEP, *columns, strict=True):
             show(f"λ {lambda_:.2f} weight {weight:.1f}", figures)
         return
