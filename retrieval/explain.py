@@ -57,7 +57,7 @@ def _as_written(query: EncodedQuery, paper: EncodedPaper, terms: Sequence[str], 
     """Each stem, and the word that each piece is part of, as the paper first writes it, or else the query."""
     written = {**surface_words(query.text), **surface_words(paper.paper.text)}
     known = {*query.tokens, *paper.tokens}
-    words = written_words(tokens, known, paper.paper.text, query.text)
+    words = written_words(tokens, known, paper.paper.text, query.text) if tokens else {}
     return [
         *(written.get(term, term) for term in terms),
         *(written.get(one_word(words[token]), words[token]) for token in tokens),
