@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from sciret.encoders.bundle import TOKENIZER, load_bundle
 from sciret.errors import SettingsError
@@ -19,10 +18,10 @@ from sciret.training import anchored
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.states import Texts, content_pieces
 from sciret.training.train_anchored import open_head, train_anchored
-from sciret.training.trainer import Outcome, Trainer
+from sciret.training.trainer import Outcome
 
 from .conftest import TEXT, Make, WriteJsonl, tiny_tokenizer
-from .tiny_runs import PAPERS, QUERIES, TOPICS, TRIPLETS, log
+from .tiny_runs import PAPERS, QUERIES, TOPICS, TRIPLETS, assert_goes_on
 
 Configure = Callable[..., AnchoredTraining]
 
@@ -85,28 +84,9 @@ def test_a_tiny_set_is_learned_by_heart(
     assert logged[-1]["contrast"] < 0.2 * logged[0]["contrast"]
 
 
-def test_a_run_that_was_stopped_goes_on_bit_by_bit(
-    configure_head: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_stopped_goes_on_bit_by_bit(configure_head: Configure, tmp_path: Path) -> None:
     configuration = configure_head()
-    train(configuration, tmp_path / "whole")
-    advance = Trainer._advance
-
-    def stopped(self: Trainer, batches: list[Any]) -> None:
-        if self._progress.step == 5:
-            raise KeyboardInterrupt
-        advance(self, batches)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "_advance", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            train(configuration, tmp_path / "parts")
-    assert not (tmp_path / "parts" / "model").exists()
-    outcome, _ = train(configuration, tmp_path / "parts", resume=True)
-    assert outcome.steps == 6
-    heads = [open_head(tmp_path / run / "model")[0].state_dict() for run in ("whole", "parts")]
-    torch.testing.assert_close(heads[1], heads[0], rtol=0, atol=0)
-    assert log(tmp_path / "parts") == log(tmp_path / "whole")
+    assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=5)
 
 
 def test_the_head_says_how_it_came_about(configure_head: Configure, tmp_path: Path) -> None:

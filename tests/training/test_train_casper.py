@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -13,10 +12,9 @@ import torch
 from sciret.errors import SettingsError
 from sciret.training.casper_folder import open_casper
 from sciret.training.reading import Reader
-from sciret.training.trainer import Trainer
 
 from .conftest import Make
-from .tiny_runs import PAPERS, QUERIES, TRIPLETS, Configure, log, train, weights
+from .tiny_runs import PAPERS, QUERIES, TRIPLETS, Configure, assert_goes_on, log, train, weights
 
 
 @pytest.mark.parametrize(("architecture", "contrast"), [("bert", "decoupled"), ("distilbert", "unified")])
@@ -40,37 +38,10 @@ def test_a_tiny_set_is_learned_by_heart(
     assert scores.argmax(dim=1).tolist() == list(range(8))
 
 
-def test_a_run_that_was_stopped_goes_on_bit_by_bit(
-    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With dropout, accumulation and a log between checkpoints; weights and log are those of a run without a stop."""
+def test_a_run_that_was_stopped_goes_on_bit_by_bit(configure: Configure, tmp_path: Path) -> None:
+    """With dropout and accumulation."""
     configuration = configure(accumulation=2, log_every=3, steps=6, batch=2)
-    train(configuration, tmp_path / "whole")
-    advance = Trainer._advance
-
-    def stopped(self: Trainer, batches: list[Any]) -> None:
-        if self._progress.step == 5:
-            raise KeyboardInterrupt
-        advance(self, batches)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "_advance", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            train(configuration, tmp_path / "parts")
-    assert not (tmp_path / "parts" / "model").exists()
-    assert [path.name for path in sorted((tmp_path / "parts" / "checkpoints").glob("step-*"))] == [
-        "step-00000002",
-        "step-00000004",
-    ]
-    outcome, _ = train(configuration, tmp_path / "parts", resume=True)
-    assert outcome.steps == 6
-    torch.testing.assert_close(weights(tmp_path / "parts"), weights(tmp_path / "whole"), rtol=0, atol=0)
-    assert log(tmp_path / "parts") == log(tmp_path / "whole")
-    states = [
-        torch.load(tmp_path / run / "checkpoints" / "step-00000006" / "state.pt", weights_only=True)
-        for run in ("whole", "parts")
-    ]
-    torch.testing.assert_close(states[0], states[1], rtol=0, atol=0)
+    assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=5)
 
 
 def test_a_finished_run_has_nothing_left_to_do(configure: Configure, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from sciret.errors import SettingsError
 from sciret.training.casper_folder import open_casper
 from sciret.training.configuration import MaskedTraining
 from sciret.training.train_mlm import train_mlm
-from sciret.training.trainer import Trainer
 
 from .conftest import Make, WriteJsonl
+from .tiny_runs import assert_goes_on
 
 TOPICS = {"coral reef": "ocean", "neural network": "data", "steel fatigue": "crack", "bird song": "music"}
 Configure = Callable[..., MaskedTraining]
@@ -85,24 +85,9 @@ def test_phrases_that_can_be_read_are_named_too(configure: Configure, tmp_path: 
         assert named(tmp_path / "run", f"a study of {phrase}", 4) == phrase
 
 
-def test_a_run_that_was_stopped_goes_on_bit_by_bit(
-    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train(configure(), tmp_path / "whole")
-    advance = Trainer._advance
-
-    def stopped(self: Trainer, batches: list[Any]) -> None:
-        if self._progress.step == 3:
-            raise KeyboardInterrupt
-        advance(self, batches)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "_advance", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            train(configure(), tmp_path / "parts")
-    train(configure(), tmp_path / "parts", resume=True)
-    states = [open_casper(str(tmp_path / run)).casper.state_dict() for run in ("whole", "parts")]
-    torch.testing.assert_close(states[0], states[1], rtol=0, atol=0)
+def test_a_run_that_was_stopped_goes_on_bit_by_bit(configure: Configure, tmp_path: Path) -> None:
+    configuration = configure()
+    assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=3)
 
 
 def test_the_result_says_that_it_is_pretrained(configure: Configure, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from sciret.training.casper_folder import open_casper
 from sciret.training.configuration import CasperTraining
 from sciret.training.train_casper import train_casper
-from sciret.training.trainer import Outcome
+from sciret.training.trainer import Outcome, Trainer
 
 TOPICS = [
     "coral reef",
@@ -56,6 +57,41 @@ Configure = Callable[..., CasperTraining]
 def train(configuration: CasperTraining, out: Path, resume: bool = False) -> tuple[Outcome, list[dict[str, Any]]]:
     lines: list[dict[str, Any]] = []
     return train_casper(configuration, out, resume, lines.append), lines
+
+
+def assert_goes_on(run: Callable[[Path, bool], object], folder: Path, stop: int) -> None:
+    """A run that is stopped after so many steps, and then resumed, ends as one that was not: log, state of the last
+    checkpoint, tensors of the result, all to the last bit. It has checkpoints every second step, and lines of its log
+    between them."""
+    run(folder / "whole", False)
+    advance = Trainer._advance
+
+    def stopped(self: Trainer, batches: list[Any]) -> None:
+        if self._progress.step == stop:
+            raise KeyboardInterrupt
+        advance(self, batches)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Trainer, "_advance", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run(folder / "parts", False)
+    assert not (folder / "parts" / "model").exists()
+    assert _steps(folder / "parts")[-1] == f"step-{stop - stop % 2:08}"
+    run(folder / "parts", True)
+    assert log(folder / "parts") == log(folder / "whole")
+    assert _steps(folder / "parts") == _steps(folder / "whole")
+    last = Path("checkpoints", _steps(folder / "whole")[-1], "state.pt")
+    states = [torch.load(folder / each / last, weights_only=True) for each in ("whole", "parts")]
+    torch.testing.assert_close(states[0], states[1], rtol=0, atol=0)
+    results = [
+        {path.name: path.read_bytes() for path in (folder / each / "model").glob("*.safetensors")}
+        for each in ("whole", "parts")
+    ]
+    assert results[0] == results[1] != {}
+
+
+def _steps(run: Path) -> list[str]:
+    return sorted(path.name for path in (run / "checkpoints").glob("step-*"))
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
