@@ -11,11 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 from library import PROPERTIES, documents
 from opensearchpy import OpenSearch
-from tiny_bundle import tiny_bundle
 
 from sciret.cli.main import cli
 from sciret.connector.local_server import LocalServer
 from sciret.connector.roles import roles
+
+from ..encoders.tiny_bundle import tiny_bundle
 
 LOOK = ["cluster:monitor/main"]
 READ = ["read", "indices:admin/mappings/get", "indices:monitor/settings/get"]

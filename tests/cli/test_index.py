@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from tiny_bundle import tiny_bundle
 
 from sciret.connector.local_node import fetch
+
+from ..encoders.tiny_bundle import tiny_bundle
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus.jsonl"
 Sciret = Callable[..., Result]

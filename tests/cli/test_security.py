@@ -20,11 +20,12 @@ import yaml
 from click.testing import CliRunner, Result
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import TransportError
-from tiny_bundle import tiny_bundle
 
 from sciret.cli.main import cli
 from sciret.connector.local_server import LocalServer
 from sciret.connector.roles import ROLES, role_name
+
+from ..encoders.tiny_bundle import tiny_bundle
 
 ALIAS = "guarded"
 TODAY = datetime.now(UTC).date()

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from decoder_bundle import PHRASES, decoder_bundle
 
 from sciret.encoders.bundle import load_bundle
 from sciret.encoders.phrases import load_phrases
+
+from ..onnx_export.decoder_bundle import PHRASES, decoder_bundle
 
 Sciret = Callable[..., Result]
 

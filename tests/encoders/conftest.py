@@ -4,11 +4,12 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from tiny_bundle import save_graph
 
 from sciret.encoders.bundle import TOKENIZER, Bundle, fingerprint, load_bundle, sha256, write_description
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.text import TextReader
+
+from .tiny_bundle import save_graph
 
 DIMS = 8
 SEED = 7

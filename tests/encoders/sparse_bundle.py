@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto, compose, helper, load_model, numpy_helper, save_model
-from tiny_bundle import save_graph
 from tokenizers import Tokenizer
 
 from sciret.encoders.bundle import (
@@ -24,6 +23,8 @@ from sciret.encoders.bundle import (
     sha256,
     write_description,
 )
+
+from .tiny_bundle import save_graph
 
 PHRASES = ("coral reef", "desert dune", "enzyme", "sand")
 STOP = ("the", "of", ".", ",")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_bundle import tiny_bundle
 
 from sciret.encoders.bundle import Sparse, load_bundle
 from sciret.encoders.choice import EncoderChoice
 from sciret.errors import BundleError, SettingsError, WrongModelError
 
 from .sparse_bundle import sparse_bundle
+from .tiny_bundle import tiny_bundle
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from decoder_bundle import PHRASES, decoder_bundle
 from transformers import AutoModelForMaskedLM
 
 from sciret.encoders.bundle import FEATURES, GRAPHS, load_bundle
@@ -22,6 +21,8 @@ from sciret.paper import Paper
 from sciret.training.casper import Shape
 from sciret.training.casper_folder import save_casper, start_casper
 from sciret.training.sparsity import Pooling
+
+from .decoder_bundle import PHRASES, decoder_bundle
 
 Make = Callable[..., Path]
 
@@ -117,7 +118,7 @@ def test_bundles_that_cannot_be_added_to_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_bundle_without_keyphrases_is_refused(tmp_path: Path) -> None:
-    from tiny_bundle import tiny_bundle
+    from ..encoders.tiny_bundle import tiny_bundle
 
     with pytest.raises(BundleError, match="gives no keyphrases"):
         add_keyphrases(tiny_bundle(tmp_path / "dense"), [Phrase("black hole")], tmp_path / "out")

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from decoder_bundle import BIAS, DIMS, PHRASES, VOCABULARY, decoder_bundle
 
 from sciret.encoders.bundle import GRAPHS, load_bundle
 from sciret.errors import BundleError
 from sciret.onnx_export.keyphrase_columns import Columns, find_decoder, read_columns, replace_columns
+
+from .decoder_bundle import BIAS, DIMS, PHRASES, VOCABULARY, decoder_bundle
 
 
 @pytest.fixture(scope="module")

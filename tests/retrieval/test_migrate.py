@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_bundle import tiny_bundle
 
 from sciret.connector.address import Address
 from sciret.connector.client import Client, connect
@@ -33,6 +32,8 @@ from sciret.retrieval.migrate import MigrationReport, encode_again, migrate, tak
 from sciret.retrieval.queries import Question
 from sciret.retrieval.search import SearchOptions
 from sciret.sources.reader import open_source
+
+from ..encoders.tiny_bundle import tiny_bundle
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus.jsonl"
 LAYOUT = IndexOptions(replicas=0)
