@@ -1,4 +1,4 @@
-"""`sciret keyphrases`: what a text is about, in the words of the model's vocabulary."""
+"""`sciret keyphrases`: what a text is about, in its own words and in those of the model's vocabulary."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sciret.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sciret.paper import Paper
+    from sciret.retrieval.candidates import GenericWords
     from sciret.retrieval.keyphrases import Keyphrases
 
 TOP = 10
@@ -23,7 +24,9 @@ TOP = 10
 
 @click.command()
 @click.argument("text", required=False, metavar="TEXT|FILE")
-@click.option("--paper", metavar="PAPER_ID", help="Those that this paper of the store was given when it was ingested.")
+@click.option(
+    "--paper", metavar="PAPER_ID", help="Those of this paper of the store, by what it was given when it was ingested."
+)
 @existing_store_option
 @click.option(
     "-k",
@@ -51,9 +54,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     sciret keyphrases papers.jsonl -k 5 --json
     sciret keyphrases --paper p17
 
-    Present ones stand in the text, absent ones do not and fit all the same; each comes with its weight. A FILE that
-    `sciret ingest` can read has an answer for each paper, with --json one a line; any other file, and stdin (-), is one
-    text.
+    Present ones are phrases of the text, by how much of it they are about; absent ones are concepts of the model's
+    vocabulary that fit although the text does not have them, by the model's weight. A FILE that `sciret ingest` can
+    read has an answer for each paper, with --json one a line; any other file, and stdin (-), is one text.
     """
     if (given["text"] is None) == (given["paper"] is None):
         raise click.UsageError("Give either TEXT, FILE or - for stdin, or --paper PAPER_ID.")
@@ -89,13 +92,21 @@ def is_file(name: str) -> bool:
         return False
 
 
+def generic_words() -> GenericWords:
+    """The lists that vocabularies are built with."""
+    from sciret.retrieval.candidates import GenericWords
+    from sciret.training.generic_words import COMMON, CUTTING, WEAK
+
+    return GenericWords(CUTTING, WEAK, COMMON)
+
+
 def of_stored(settings: Settings, paper_id: str, most: int, *, restricted: bool) -> Keyphrases:
     from sciret.cli.stores import open_store
     from sciret.retrieval.keyphrases import stored_keyphrases
     from sciret.retrieval.queries import open_paper
 
     with open_store(settings, create=False) as store:
-        return stored_keyphrases(open_paper(store, paper_id, restricted=restricted), most)
+        return stored_keyphrases(open_paper(store, paper_id, restricted=restricted), generic_words(), most)
 
 
 def of_text(settings: Settings, text: str, most: int) -> Keyphrases:
@@ -103,7 +114,7 @@ def of_text(settings: Settings, text: str, most: int) -> Keyphrases:
     from sciret.retrieval.keyphrases import keyphrases, text_as_paper
 
     paper = text_as_paper(read_text(text))
-    (found,) = keyphrases([paper], encoders_of(settings).for_model(None), most)
+    (found,) = keyphrases([paper], encoders_of(settings).for_model(None), generic_words(), most)
     return found
 
 
@@ -138,7 +149,8 @@ def of_papers(settings: Settings, name: str, format_: str, most: int, *, as_json
             elif not record.deleted:
                 yield record
 
-    for number, found in enumerate(keyphrases(papers(), encoders_of(settings).for_model(None), most)):
+    encoder = encoders_of(settings).for_model(None)
+    for number, found in enumerate(keyphrases(papers(), encoder, generic_words(), most)):
         if as_json:
             show_line(found)
         else:
@@ -182,4 +194,4 @@ def show(found: Keyphrases, *, as_json: bool, named: bool = True) -> None:
         for number, (phrase, weight) in enumerate(weights.items()):
             click.echo(f"{'' if number else kind:<7}  {weight:7.3f}  {harmless(phrase)}")
     if not found.present and not found.absent:
-        click.echo("No keyphrase of the model's vocabulary.")
+        click.echo("No keyphrase.")

@@ -40,7 +40,7 @@ class Match(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class Words:
     """Words of a text with their places; an abbreviation counts as the words it was defined by."""
 
     words: list[str]
@@ -66,7 +66,7 @@ class PhraseMatcher:
 
     def find(self, text: str) -> list[Match]:
         """All occurrences, nested ones too, by start and then by end."""
-        read = _read(readable(text))
+        read = read_words(readable(text))
         if not read.words or not self.phrases:
             return []
         infos = np.array([word_key(word) for word in read.words], np.uint64)  # [n, 2]
@@ -110,7 +110,8 @@ def outermost(matches: Iterable[Match]) -> list[Match]:
     return kept
 
 
-def _read(text: str) -> _Words:
+def read_words(text: str) -> Words:
+    """Of a readable text (`phrase_words.readable`)."""
     meanings: dict[str, list[str]] = {}
     brackets: list[tuple[int, int]] = []
     for one in definitions(text):
@@ -134,7 +135,7 @@ def _read(text: str) -> _Words:
             words.append(each)
             spans.append(token.span())
             runs.append(run)
-    return _Words(words, spans, runs)
+    return Words(words, spans, runs)
 
 
 def load_phrases(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 INNER = "##"
@@ -42,6 +42,12 @@ def _cut(word: str, known: Collection[str]) -> list[str]:
         found.append(mark + word[start:end])
         start = end
     return found
+
+
+def weight_of(word: str, weights: Mapping[str, float]) -> float:
+    """Of the heaviest of its pieces; 0 for a word that cannot be cut into those that have a weight."""
+    forms = dict.fromkeys((word, _folded(word)))
+    return max((weights[piece] for form in forms for piece in _cut(form, weights)), default=0.0)
 
 
 def _somewhere(piece: str, words: dict[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciret.encoders.bundle import TOKENIZER, load_bundle
-from sciret.retrieval.wordpieces import written_words
+from sciret.retrieval.wordpieces import weight_of, written_words
 
 
 def test_pieces_of_a_word_are_that_word() -> None:
@@ -62,3 +62,9 @@ def test_a_real_tokenizer_cuts_words_as_we_put_them_together() -> None:
             assert text[start:end] in found[piece]
             assert found[piece] in text
             assert not piece.startswith("##") or len(found[piece]) > end - start
+
+
+def test_a_word_weighs_as_much_as_its_heaviest_piece() -> None:
+    weights = {"ang": 1.0, "##strom": 3.0, "##s": 2.0}
+    assert weight_of("Ångström", weights) == 3
+    assert weight_of("angles", weights) == 0
