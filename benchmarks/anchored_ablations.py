@@ -45,6 +45,7 @@ from sciret.training.train_anchored import (
 from sciret.training.triplets import read_triplets
 
 LAMBDA = 0.65
+BETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 PART = 100
 
 
@@ -68,9 +69,10 @@ def main() -> None:
     for name, configuration in variants.items():
         train(name, configuration, arguments.out / name.replace(" ", "-"))
         heads[name] = open_head(arguments.out / name.replace(" ", "-") / "model")[0]
+    results = {name: [scored(head, each) for each in collections] for name, head in heads.items()}
     for title, lambda_ in (("the sparse score alone", 0.0), (f"fused with the dense one, λ = {LAMBDA}", LAMBDA)):
-        print_table(title, heads, collections, lambda_, base.beta)
-    print_betas(heads["base"], collections, base.beta)
+        print_table(title, results, collections, lambda_, base.beta)
+    print_betas(results["base"], collections, base.beta)
 
 
 def parsed() -> argparse.Namespace:
@@ -134,21 +136,40 @@ def encoded(arguments: argparse.Namespace, base: AnchoredTraining, name: str) ->
     )
 
 
+@dataclass(frozen=True)
+class Scores:
+    """Of all papers for all queries [Q, P], but for pruning as a search computes them."""
+
+    dense: np.ndarray
+    tokens: np.ndarray
+    keyphrases: np.ndarray
+    lengths: tuple[np.ndarray, np.ndarray]
+    """Σ q_t² and Σ q_k² of each query [Q, 1]."""
+
+    def fused(self, lambda_: float, beta: float) -> np.ndarray:
+        length = self.lengths[0] + beta * self.lengths[1]
+        projection = (self.tokens + beta * self.keyphrases) / np.maximum(length, 1e-6)
+        return lambda_ * self.dense + (1 - lambda_) * projection
+
+
 @torch.no_grad()
-def scored(head: AnchoredHead, encoded: Encoded, beta: float) -> np.ndarray:
-    """Projections [Q, P] of all papers onto all queries, as a search computes them, but for pruning."""
+def scored(head: AnchoredHead, encoded: Encoded) -> Scores:
     queries = sparse_queries(head, encoded.queries)
     tokens, phrases = (torch.nonzero(part.any(dim=0))[:, 0] for part in queries)
     root, phrase_root = head.token_root()[tokens], head.phrase_root()[phrases]
     asked, concepts = queries.tokens[:, tokens], queries.keyphrases[:, phrases]
-    parts = []
+    by_tokens, by_phrases = [], []
     for positions, counts in read(encoded.papers, len(head.words)):
         found = head.columns(positions, tokens, phrases)
         anchor = saturated(counts, counts.sum(dim=1, keepdim=True))[:, tokens]
-        weights = (anchor + found.tokens.clamp(min=0)) * root
-        parts.append(asked @ weights.T + beta * concepts @ (found.keyphrases * phrase_root).T)
-    norms = asked.square().sum(dim=1) + beta * concepts.square().sum(dim=1)
-    return (torch.cat(parts, dim=1) / norms.clamp(min=1e-6)[:, None]).numpy()
+        by_tokens.append(asked @ ((anchor + found.tokens.clamp(min=0)) * root).T)
+        by_phrases.append(concepts @ (found.keyphrases * phrase_root).T)
+    return Scores(
+        encoded.queries.dense.astype(np.float32) @ encoded.papers.dense.astype(np.float32).T,
+        torch.cat(by_tokens, dim=1).numpy(),
+        torch.cat(by_phrases, dim=1).numpy(),
+        (asked.square().sum(dim=1, keepdim=True).numpy(), concepts.square().sum(dim=1, keepdim=True).numpy()),
+    )
 
 
 def sparse_queries(head: AnchoredHead, texts: Texts) -> Sparse:
@@ -168,28 +189,33 @@ def read(texts: Texts, words: int) -> Iterator[tuple[Positions, torch.Tensor]]:
         yield positions_of([texts.states(number) for number in numbers]), torch.from_numpy(counts)
 
 
-def measured(head: AnchoredHead, encoded: Encoded, lambda_: float, beta: float) -> Values:
-    dense = encoded.queries.dense.astype(np.float32) @ encoded.papers.dense.astype(np.float32).T
-    scores = lambda_ * dense + (1 - lambda_) * scored(head, encoded, beta)
+def measured(collection: Collection, scores: np.ndarray) -> Values:
     run = {}
-    for row, query in enumerate(encoded.collection.queries):
+    for row, query in enumerate(collection.queries):
         best = np.argsort(-scores[row], kind="stable")[:DEPTH]
-        run[query] = {encoded.collection.ids[i]: float(scores[row, i]) for i in best}
-    return measure(encoded.collection.qrels, run)
+        run[query] = {collection.ids[i]: float(scores[row, i]) for i in best}
+    return measure(collection.qrels, run)
 
 
 def print_table(
-    title: str, heads: Mapping[str, AnchoredHead], collections: list[Encoded], lambda_: float, beta: float
+    title: str, results: Mapping[str, list[Scores]], collections: list[Encoded], lambda_: float, beta: float
 ) -> None:
-    results = {name: [measured(head, each, lambda_, beta) for each in collections] for name, head in heads.items()}
-    print_rows(f"nDCG@10 of {title} (difference from the base, p of a paired randomisation test)", collections, results)
+    values = {
+        name: [measured(e.collection, s.fused(lambda_, beta)) for e, s in zip(collections, scores, strict=True)]
+        for name, scores in results.items()
+    }
+    print_rows(f"nDCG@10 of {title} (difference from the base, p of a paired randomisation test)", collections, values)
 
 
-def print_betas(head: AnchoredHead, collections: list[Encoded], beta: float) -> None:
+def print_betas(base: list[Scores], collections: list[Encoded], beta: float) -> None:
     for lambda_ in (0.0, LAMBDA):
-        betas = {str(b): [measured(head, each, lambda_, b) for each in collections] for b in (0.0, 0.1, 0.5, 1.0, 2.0)}
-        base = {"base": [measured(head, each, lambda_, beta) for each in collections]}
-        print_rows(f"β, compared with {beta}, λ = {lambda_}", collections, base | betas)
+        values = {
+            "base" if b == beta else str(b): [
+                measured(e.collection, s.fused(lambda_, b)) for e, s in zip(collections, base, strict=True)
+            ]
+            for b in (beta, *BETAS)
+        }
+        print_rows(f"β, compared with {beta}, λ = {lambda_}", collections, values)
 
 
 def print_rows(title: str, collections: list[Encoded], results: Mapping[str, list[Values]]) -> None:

@@ -46,6 +46,7 @@ def main() -> None:
     settings = {
         "casper": replace(base, lambda_=0.0),
         f"dense + casper, λ {arguments.lambda_}": replace(base, lambda_=arguments.lambda_),
+        f"dense + both, λ {arguments.lambda_}": replace(base, sparse="both", lambda_=arguments.lambda_),
         "dense": replace(base, sparse=None),
     }
     if not bundle.has_vectors:
