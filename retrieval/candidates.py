@@ -7,6 +7,7 @@ candidates before and after it was ingested, and neither a model nor its tokeniz
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -140,9 +141,10 @@ class _Text:
 
     def _bounds(self, match: Match) -> tuple[int, int]:
         """First word and end of what was found; an abbreviation is all of the words that it stands for."""
-        first = next(place for place, span in enumerate(self._spans) if span[0] == match.start)
-        end = next(place for place in range(len(self._spans), first, -1) if self._spans[place - 1][1] == match.end)
-        return first, end
+        return (
+            bisect_left(self._spans, match.start, key=lambda span: span[0]),
+            bisect_right(self._spans, match.end, key=lambda span: span[1]),
+        )
 
 
 def _may_stand(word: str, generic: GenericWords) -> bool:

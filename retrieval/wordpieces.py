@@ -14,6 +14,8 @@ from itertools import chain
 
 INNER = "##"
 """How WordPiece marks a piece that no word begins with."""
+LONGEST = 100
+"""Letters of a word; longer ones are unknown to WordPiece as a whole."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -32,6 +34,8 @@ def written_words(pieces: Iterable[str], known: Collection[str], *texts: str) ->
 
 def _cut(word: str, known: Collection[str]) -> list[str]:
     """From the left into the longest known pieces; nothing where they are not enough."""
+    if len(word) > LONGEST:
+        return []
     found: list[str] = []
     start = 0
     while start < len(word):

@@ -68,3 +68,9 @@ def test_a_word_weighs_as_much_as_its_heaviest_piece() -> None:
     weights = {"ang": 1.0, "##strom": 3.0, "##s": 2.0}
     assert weight_of("Ångström", weights) == 3
     assert weight_of("angles", weights) == 0
+
+
+def test_a_word_without_end_is_no_word() -> None:
+    """The tokenizer does not cut it either, and trying would take minutes."""
+    assert weight_of("a" * 100, {"a": 1.0, "##a": 2.0}) == 2
+    assert weight_of("a" * 1_000_000, {"a": 1.0, "##a": 2.0}) == 0
