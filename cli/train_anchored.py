@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sciret.cli.train_options import checked, on_line, report, run_options
+from sciret.cli.train_options import configured, on_line, report, run_options
 
 
 @click.command()
@@ -38,14 +38,9 @@ def anchored(
 
     try:
         from sciret.training.configuration import AnchoredTraining
-        from sciret.training.run_folder import RunFolder
         from sciret.training.train_anchored import KIND, train_anchored
     except ModuleNotFoundError as error:
         raise MissingExtraError("training a head", "train,export") from error
-    checked(out, resume, config, settings, options)
-    if resume:
-        configuration = RunFolder(out).configuration(KIND, AnchoredTraining)
-    else:
-        configuration = AnchoredTraining.load(config, options, settings)
+    configuration = configured(KIND, AnchoredTraining, out, resume, config, settings, options)
     tell = partial(click.echo, err=True)
     report(out, train_anchored(configuration, out, resume, on_line(as_json), tell), as_json)

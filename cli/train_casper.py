@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sciret.cli.train_options import checked, on_line, report, run_options
+from sciret.cli.train_options import configured, on_line, report, run_options
 
 
 @click.command()
@@ -34,13 +34,8 @@ def casper(
 
     try:
         from sciret.training.configuration import CasperTraining
-        from sciret.training.run_folder import RunFolder
         from sciret.training.train_casper import KIND, train_casper
     except ModuleNotFoundError as error:
         raise MissingExtraError("training", "train") from error
-    checked(out, resume, config, settings, options)
-    if resume:
-        configuration = RunFolder(out).configuration(KIND, CasperTraining)
-    else:
-        configuration = CasperTraining.load(config, options, settings)
+    configuration = configured(KIND, CasperTraining, out, resume, config, settings, options)
     report(out, train_casper(configuration, out, resume, on_line(as_json)), as_json)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sciret.cli.train_options import checked, on_line, report, run_options
+from sciret.cli.train_options import configured, on_line, report, run_options
 
 
 @click.command()
@@ -30,13 +30,8 @@ def mlm(out: Path, config: Path | None, settings: tuple[str, ...], resume: bool,
 
     try:
         from sciret.training.configuration import MaskedTraining
-        from sciret.training.run_folder import RunFolder
         from sciret.training.train_mlm import KIND, train_mlm
     except ModuleNotFoundError as error:
         raise MissingExtraError("training", "train") from error
-    checked(out, resume, config, settings, options)
-    if resume:
-        configuration = RunFolder(out).configuration(KIND, MaskedTraining)
-    else:
-        configuration = MaskedTraining.load(config, options, settings)
+    configuration = configured(KIND, MaskedTraining, out, resume, config, settings, options)
     report(out, train_mlm(configuration, out, resume, on_line(as_json)), as_json)

@@ -1,16 +1,20 @@
-"""Options that `sciret train mlm` and `sciret train casper` share. Each overrides the configuration file."""
+"""Options that the trainings of `sciret train` share. Each overrides the configuration file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sciret.cli.options import json_option
 
+if TYPE_CHECKING:
+    from sciret.training.configuration import Training
+
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", bound="Training")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -30,7 +34,9 @@ def run_options(command: F) -> F:
         click.option("--seed", type=int, metavar="N", help="Of order, masking and dropout.  [default: 1]"),
         click.option("--rate", type=float, metavar="R", help="Highest learning rate."),
         click.option("--batch", type=int, metavar="N", help="Texts or triplets of each process in a step."),
-        click.option("--steps", type=int, metavar="N", help="Steps of the optimizer.  [default: 100000]"),
+        click.option(
+            "--steps", type=int, metavar="N", help="Steps of the optimizer.  [default: 100000; 1000 of anchored]"
+        ),
         click.option(
             "--keyphrases", metavar="FILE", help="A keyphrase a line, for a model that has none: see `sciret vocab`."
         ),
@@ -44,13 +50,26 @@ def run_options(command: F) -> F:
     return command
 
 
-def checked(out: Path, resume: bool, config: Path | None, settings: tuple[str, ...], options: dict[str, Any]) -> None:
+def configured(
+    kind: str,
+    of: type[T],
+    out: Path,
+    resume: bool,
+    config: Path | None,
+    settings: tuple[str, ...],
+    options: dict[str, Any],
+) -> T:
     """A run that goes on has its configuration already; anything else given would be passed over in silence."""
+    from sciret.training.run_folder import RunFolder
+
+    if not resume:
+        return of.load(config, options, settings)
     given = [name for name, value in options.items() if value not in (None, ())]
-    if resume and (config or settings or given):
+    if config or settings or given:
         raise click.UsageError(
             f"--resume goes on with what {out} began with; leave the other options out, or start another run"
         )
+    return RunFolder(out).configuration(kind, of)
 
 
 def on_line(as_json: bool) -> Callable[[dict[str, Any]], None]:

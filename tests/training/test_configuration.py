@@ -88,6 +88,8 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("steps = ", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"broken\.toml"):
         CasperTraining.load(tmp_path / "broken.toml", {})
+    with pytest.raises(SettingsError, match=r"none\.toml: cannot be read"):
+        CasperTraining.load(tmp_path / "none.toml", {})
 
 
 def test_the_rate_rises_and_falls() -> None:
