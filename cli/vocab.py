@@ -16,7 +16,7 @@ def command() -> None:
     \b
     sciret vocab build papers.jsonl --size 30000 --out keyphrases.txt
     sciret vocab inspect keyphrases.txt --source papers.jsonl
-    sciret vocab add "retrieval-augmented generation" --out bundles/mine
+    sciret vocab add agrivoltaics --out bundles/mine
 
     A vocabulary is a text file, one phrase a line, the most useful first. docs/training.md says how it is chosen. Of a
     bundle it is a part, to which `add` adds.

@@ -44,7 +44,7 @@ def add(
     """Give a bundle keyphrases that it was not trained with, without training.
 
     \b
-    sciret vocab add "retrieval-augmented generation" --out bundles/mine
+    sciret vocab add agrivoltaics --out bundles/mine
     sciret vocab add --file phrases.txt --model bundles/mine --out bundles/more
 
     What a new keyphrase weighs in a paper is guessed from its wordpieces and from how the encoder reads it; how, is
