@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -52,13 +53,16 @@ def joined(device: str) -> Iterator[Processes]:
         return
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
-    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Processes(rank, world, chosen)
     finally:
         dist.destroy_process_group()
 
 
+PATIENCE = timedelta(days=1)
+"""The first process reads millions of triplets, or encodes them for a teacher, while the others wait: torch's own ten
+to thirty minutes would end the run. A process that dies is noticed by the launcher, not by this."""
 _ENVIRONMENT = {"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
 
 
