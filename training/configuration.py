@@ -135,6 +135,8 @@ class AnchoredTraining(Training, AnchoredObjective):
     """Folder of the encoder's states, to share between runs on the same data; in the run's own by default."""
     weights: Mapping[str, float] = field(default_factory=dict)
     abstracts_only: tuple[str, ...] = ("titles",)
+    precision: Precision = "fp32"
+    """Products of sparse matrices, which the backward pass has, know no other beside fp32 weights."""
     rate: float = 7e-4
     warmup: int = 100
     steps: int = 1_000
@@ -162,6 +164,8 @@ class AnchoredTraining(Training, AnchoredObjective):
 
     def __post_init__(self) -> None:
         Training.__post_init__(self)
+        if self.precision in ("bf16", "fp16"):
+            raise SettingsError(f"precision {self.precision}: a head is trained in fp32; leave it out")
         if not self.keyphrases:
             raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
         if not 0 <= self.lambda_ <= 1 or not 0 < self.average <= 1 or min(self.pool, self.hardest) < 1:

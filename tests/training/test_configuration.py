@@ -52,6 +52,13 @@ def test_a_configuration_survives_a_trip_through_json(file: Path) -> None:
     assert head.beta == 2.0
 
 
+def test_a_head_is_trained_in_fp32_also_on_a_gpu() -> None:
+    given = {"model": "m", "papers": ["p"], "triplets": "t", "keyphrases": "k"}
+    assert AnchoredTraining.from_dict(given).precision == "fp32"
+    with pytest.raises(SettingsError, match="trained in fp32"):
+        AnchoredTraining.from_dict({**given, "precision": "bf16"})
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
