@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 import Stemmer
 
-from sciret.cli.keyphrases import generic_words
 from sciret.encoders.bundle import KEYPHRASES, load_bundle
 from sciret.encoders.encoder import Encoder
 from sciret.encoders.phrases import load_phrases
@@ -99,7 +98,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def generated(bundle: str, texts: Sequence[Text]) -> Iterator[Keyphrases]:
     """As `sciret keyphrases` gives them. Absent ones count where a text has too few present ones."""
-    return keyphrases((text.paper for text in texts), Encoder.open(bundle), generic_words(), MOST)
+    return keyphrases((text.paper for text in texts), Encoder.open(bundle), MOST)
 
 
 def reachable(bundle: str, named: Sequence[Sequence[str]]) -> list[list[str]]:

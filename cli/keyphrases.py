@@ -16,7 +16,6 @@ from sciret.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sciret.paper import Paper
-    from sciret.retrieval.candidates import GenericWords
     from sciret.retrieval.keyphrases import Keyphrases
 
 TOP = 10
@@ -92,21 +91,13 @@ def is_file(name: str) -> bool:
         return False
 
 
-def generic_words() -> GenericWords:
-    """The lists that vocabularies are built with."""
-    from sciret.retrieval.candidates import GenericWords
-    from sciret.training.generic_words import COMMON, CUTTING, WEAK
-
-    return GenericWords(CUTTING, WEAK, COMMON)
-
-
 def of_stored(settings: Settings, paper_id: str, most: int, *, restricted: bool) -> Keyphrases:
     from sciret.cli.stores import open_store
     from sciret.retrieval.keyphrases import stored_keyphrases
     from sciret.retrieval.queries import open_paper
 
     with open_store(settings, create=False) as store:
-        return stored_keyphrases(open_paper(store, paper_id, restricted=restricted), generic_words(), most)
+        return stored_keyphrases(open_paper(store, paper_id, restricted=restricted), most)
 
 
 def of_text(settings: Settings, text: str, most: int) -> Keyphrases:
@@ -114,7 +105,7 @@ def of_text(settings: Settings, text: str, most: int) -> Keyphrases:
     from sciret.retrieval.keyphrases import keyphrases, text_as_paper
 
     paper = text_as_paper(read_text(text))
-    (found,) = keyphrases([paper], encoders_of(settings).for_model(None), generic_words(), most)
+    (found,) = keyphrases([paper], encoders_of(settings).for_model(None), most)
     return found
 
 
@@ -150,7 +141,7 @@ def of_papers(settings: Settings, name: str, format_: str, most: int, *, as_json
                 yield record
 
     encoder = encoders_of(settings).for_model(None)
-    for number, found in enumerate(keyphrases(papers(), encoder, generic_words(), most)):
+    for number, found in enumerate(keyphrases(papers(), encoder, most)):
         if as_json:
             show_line(found)
         else:

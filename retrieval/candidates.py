@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sciret.encoded import EncodedPaper
+from sciret.encoders.generic_words import COMMON, CUTTING, WEAK
 from sciret.encoders.phrase_words import HYPHENS, fold_word, phrase_letters, readable, words_of
 from sciret.encoders.phrases import Match, PhraseMatcher, read_words
 from sciret.paper import Paper
@@ -22,23 +23,6 @@ MOST_WORDS = 5
 """Longer runs are clauses; vocabularies are built with the same bound."""
 ENOUGH = 0.4
 """Share of the heaviest word's weight below which a word is between terms, not in one."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenericWords:
-    """Words that say nothing about a text's subject, in lower case and as `fold_word` makes them."""
-
-    cutting: Set[str] = frozenset()
-    """No phrase contains these."""
-    weak: Set[str] = frozenset()
-    """A phrase of these and common ones is none."""
-    common: Set[str] = frozenset()
-    """No phrase by themselves."""
-
-    def say_nothing(self, words: Sequence[str]) -> bool:
-        weak = [_among(word, self.weak) for word in words]
-        vague = all(is_weak or _among(word, self.common) for word, is_weak in zip(words, weak, strict=True))
-        return vague and (any(weak) or len(words) == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +53,12 @@ def marked_text(paper: Paper) -> str:
     return readable(f"{paper.title} | {paper.abstract}" if paper.abstract else paper.title)
 
 
-def candidates(encoded: EncodedPaper, generic: GenericWords) -> list[Candidate]:
+def candidates(encoded: EncodedPaper) -> list[Candidate]:
     """Each once, whatever its spellings, in no particular order."""
     text = _Text(marked_text(encoded.paper), encoded.tokens)
     weights = {phrase_letters(phrase): weight for phrase, weight in encoded.keyphrases.items()}
     found: dict[str, Candidate] = {}
-    for candidate in (*text.whole(generic), *text.known(tuple(encoded.keyphrases))):
+    for candidate in (*text.whole(), *text.known(tuple(encoded.keyphrases))):
         found.setdefault("".join(candidate.words), candidate)
     matcher = PhraseMatcher([candidate.text for candidate in found.values()])
     counts = matcher.count(text.text)
@@ -96,11 +80,11 @@ class _Text:
         self._weights = [of[word] if tokens else 1.0 for word in read.words]
         self._told = bool(tokens)
 
-    def whole(self, generic: GenericWords) -> Iterator[Candidate]:
+    def whole(self) -> Iterator[Candidate]:
         """Longest runs, in the order of the text."""
-        for first, end in self._between(generic) if self._told else ():
+        for first, end in self._between() if self._told else ():
             words = self._words[first:end]
-            if end - first <= MOST_WORDS and not generic.say_nothing(words) and sum(map(len, words)) > 2:
+            if end - first <= MOST_WORDS and not _say_nothing(words) and sum(map(len, words)) > 2:
                 yield self._candidate(first, end, self._written(first, end), whole=True)
 
     def known(self, phrases: Sequence[str]) -> Iterator[Candidate]:
@@ -114,14 +98,14 @@ class _Text:
         words = tuple(map(fold_word, words_of(written)))
         return Candidate(written, words, weight, first / len(self._words), whole)
 
-    def _between(self, generic: GenericWords) -> Iterator[tuple[int, int]]:
+    def _between(self) -> Iterator[tuple[int, int]]:
         """First word and end of each run of words that are in phrases."""
         least = ENOUGH * max(self._weights, default=0.0)
         first = 0
         for place, word in enumerate(self._words):
             # What a hyphen joins is one word: `state-of-the-art`.
             joined = self._joined[place] or self._joined[place + 1]
-            cut = not joined and (self._weights[place] < least or not _may_stand(word, generic))
+            cut = not joined and (self._weights[place] < least or not _may_stand(word))
             if cut or (place and self._runs[place] != self._runs[place - 1]):
                 if first < place:
                     yield first, place
@@ -147,11 +131,19 @@ class _Text:
         )
 
 
-def _may_stand(word: str, generic: GenericWords) -> bool:
+def _may_stand(word: str) -> bool:
     """In a phrase: neither a number nor a small letter, which stand for quantities."""
     letter = len(word) > 1 or word.isupper()
-    return letter and any(sign.isalpha() for sign in word) and word.lower() not in generic.cutting
+    return letter and any(sign.isalpha() for sign in word) and word.lower() not in CUTTING
+
+
+def _say_nothing(words: Sequence[str]) -> bool:
+    """Together: generic words, at least one of them weak, or a single one."""
+    weak = [_among(word, WEAK) for word in words]
+    vague = all(is_weak or _among(word, COMMON) for word, is_weak in zip(words, weak, strict=True))
+    return vague and (any(weak) or len(words) == 1)
 
 
 def _among(word: str, words: Set[str]) -> bool:
+    # Only the word is folded: a list may mean one spelling of a word and not the others.
     return word.lower() in words or fold_word(word) in words

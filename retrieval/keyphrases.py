@@ -16,7 +16,7 @@ from sciret.encoders.bundle import Bundle
 from sciret.encoders.text import split
 from sciret.errors import QueryError, SettingsError
 from sciret.paper import Paper
-from sciret.retrieval.candidates import Candidate, GenericWords, candidates
+from sciret.retrieval.candidates import Candidate, candidates
 
 LONGEST = 1_000_000
 """Letters of a text; models read a small part of so many."""
@@ -46,31 +46,29 @@ class Keyphrases:
     """Those of the vocabulary that the model finds fitting although the text does not have them, by its weights."""
 
 
-def keyphrases(
-    papers: Iterable[Paper], encoder: KeyphraseEncoder, generic: GenericWords, most: int
-) -> Iterator[Keyphrases]:
+def keyphrases(papers: Iterable[Paper], encoder: KeyphraseEncoder, most: int) -> Iterator[Keyphrases]:
     """At most so many of each kind for each paper, in the order given."""
     if "keyphrases" not in encoder.bundle.outputs:
         raise SettingsError(
             f"the model {encoder.bundle.name!r} gives no keyphrases: name one that does with --model "
             f"(`sciret models` says what each gives)"
         )
-    return (sorted_out(encoded, generic, most) for encoded in encoder.encode_papers(papers))
+    return (sorted_out(encoded, most) for encoded in encoder.encode_papers(papers))
 
 
-def stored_keyphrases(paper: EncodedPaper, generic: GenericWords, most: int) -> Keyphrases:
+def stored_keyphrases(paper: EncodedPaper, most: int) -> Keyphrases:
     """By what a paper was given when it was ingested: the same as of its text."""
     if not paper.keyphrases:
         raise QueryError(
             f"paper {paper.paper.id!r} has no keyphrases: the model that it was encoded by gave it none; ingest into a "
             f"new store with a model that does (`sciret models` says what each gives)"
         )
-    return sorted_out(paper, generic, most)
+    return sorted_out(paper, most)
 
 
-def sorted_out(encoded: EncodedPaper, generic: GenericWords, most: int) -> Keyphrases:
+def sorted_out(encoded: EncodedPaper, most: int) -> Keyphrases:
     """Those that stand in an encoded text, and those of the vocabulary that do not."""
-    there = candidates(encoded, generic)
+    there = candidates(encoded)
     stems = {_stems(candidate.text) for candidate in there}
     absent: dict[tuple[str, ...], tuple[str, float]] = {}
     for phrase, weight in sorted(encoded.keyphrases.items(), key=lambda item: (-item[1], item[0])):

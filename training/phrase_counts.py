@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sciret.encoders.generic_words import PHRASES
 from sciret.encoders.phrase_words import Keys, phrase_key
-from sciret.training.generic_words import PHRASES
 from sciret.training.phrase_grams import Grams
 
 COUNT = np.dtype(

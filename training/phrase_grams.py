@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sciret.encoders import generic_words as generic
 from sciret.encoders.abbreviations import definitions
 from sciret.encoders.phrase_words import (
     HYPHENS,
@@ -35,7 +36,6 @@ from sciret.encoders.phrase_words import (
     words_of,
 )
 from sciret.paper import Paper
-from sciret.training import generic_words as generic
 from sciret.training.word_habits import WordHabits
 
 MAX_WORDS = 5

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sciret.encoders.generic_words import FUNCTION
 from sciret.encoders.phrase_words import HYPHENS, TOKEN, fold_word, readable
 from sciret.paper import Paper
-from sciret.training.generic_words import FUNCTION
 
 SAMPLE = 10_000
 """Papers of a source that are enough: rates of words that matter no longer change."""

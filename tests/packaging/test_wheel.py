@@ -47,6 +47,13 @@ def test_ingest_and_search_work_from_the_wheel(installed: Path, tmp_path: Path) 
     assert [hit["id"] for hit in answer["hits"]] == ["a"]
 
 
+def test_keyphrases_work_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """The lists of generic words are inside."""
+    text = f"{PAPER['title']}. {PAPER['abstract']}"
+    answer = json.loads(_run(installed / "sciret", "keyphrases", text, "--json", cwd=tmp_path))
+    assert next(iter(answer["present"])) == "sea ice thickness"
+
+
 def test_the_runtime_has_no_torch(installed: Path, tmp_path: Path) -> None:
     """The small install stays small."""
     code = "import importlib.util as u; print([m for m in ('torch', 'transformers', 'onnx') if u.find_spec(m)])"

@@ -25,6 +25,8 @@ from sciret.encoders.query import paper_as_query
 from sciret.hit import Hit
 from sciret.mappings.options import IndexOptions
 from sciret.paper import Paper
+from sciret.retrieval.keyphrases import stored_keyphrases
+from sciret.retrieval.queries import open_paper
 from sciret.retrieval.search import SearchOptions, search
 from sciret.sources.reader import open_source
 from sciret.store import Channel, Condition, Scope, Store
@@ -139,6 +141,19 @@ def test_the_server_finds_what_exact_sums_find(both_learned: Both) -> None:
     """Its weights have nine bits, so of papers that are nearly equal another one may be the last."""
     for name in ("fused", "both"):
         assert _recall(both_learned.quick, both_learned.embedded, both_learned.queries, LEARNED[name]) >= 0.98
+
+
+def test_a_paper_has_the_same_keyphrases(both: Both) -> None:
+    """Present and absent ones: both stores keep the text and the weights that they are found by."""
+    ids = [paper.id for paper in open_source(str(CORPUS)) if isinstance(paper, Paper)][::4]
+    for paper_id in ids:
+        mine, theirs = (
+            stored_keyphrases(open_paper(store, paper_id, restricted=True), 10) for store in (both.exact, both.embedded)
+        )
+        assert mine.present
+        for left, right in ((mine.present, theirs.present), (mine.absent, theirs.absent)):
+            assert list(left) == list(right)
+            assert dict(left) == pytest.approx(dict(right), abs=1e-4)
 
 
 def _assert_same_hits(both: Both, queries: Sequence[EncodedQuery], options: SearchOptions) -> None:
