@@ -30,18 +30,11 @@ from sciret.encoders.phrases import PhraseMatcher, load_phrases
 from sciret.evaluation.measures import Values, measure
 from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
 from sciret.training.anchored_step import OWN_WORDS
+from sciret.training.anchored_task import count_features, positions_of
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.run_folder import RunFolder
 from sciret.training.states import StateReader, Texts, compute_texts, content_pieces
-from sciret.training.train_anchored import (
-    KIND,
-    begin_head,
-    count_features,
-    make_head,
-    open_head,
-    positions_of,
-    train_anchored,
-)
+from sciret.training.train_anchored import KIND, begin_head, make_head, open_head, train_anchored
 from sciret.training.triplets import read_triplets
 
 LAMBDA = 0.65

@@ -123,3 +123,16 @@ def test_function_words_and_marks_are_no_content() -> None:
 def test_a_vocabulary_must_be_given(configure_head: Configure) -> None:
     with pytest.raises(SettingsError, match="vocab build"):
         configure_head(keyphrases="")
+
+
+def test_a_small_set_gives_what_it_has(configure_head: Configure, tmp_path: Path) -> None:
+    """Eight papers for pools of thousands and as many hard negatives as papers; more features wanted than there are."""
+    outcome, _ = train(configure_head(steps=1, pool=8_192, hardest=8, chance_columns=5_000), tmp_path / "run")
+    assert outcome.steps == 1
+
+
+def test_one_paper_is_nothing_to_learn_from(configure_head: Configure, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    alone = [{**row, "positive": "p0", "negatives": [], "scores": []} for row in TRIPLETS]
+    configuration = configure_head(triplets=str(write_jsonl("alone.jsonl", alone)))
+    with pytest.raises(SettingsError, match="no other to tell it from"):
+        train(configuration, tmp_path / "run")
