@@ -29,8 +29,9 @@ def anchored(
     sciret train anchored runs/head --resume
 
     MODEL is a bundle with dense vectors, fp32 and int8. What it makes of every text is computed once, at some forty
-    papers a second on two cores; then the head is trained, a second or two a step. The bundle that export makes of
-    both gives tokens, keyphrases, dense and sentence vectors in one pass. This is how the default bundle was made.
+    papers a second on two cores; then the head is trained, a second or two a step, by one process: torchrun is refused.
+    The bundle that export makes of both gives tokens, keyphrases, dense and sentence vectors in one pass. This is how
+    the default bundle was made.
 
     Needs the extras: pip install 'sciret[train,export]'.
     """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor, nn
 
+from sciret.errors import SettingsError
 from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
 from sciret.training.losses import Contrast, flops, surprise, twins
 
@@ -18,6 +19,9 @@ FUSION_SHARPNESS = 40.0
 """Scores of λ fusion lie within some tenths of each other."""
 OWN_WORDS = 1.0
 """What a query's words count beside what is read of it: `query_tokens` of the bundle is `both`."""
+
+WEIGHTS = ("fused_weight", "phrase_contrast", "label_weight", "distillation_weight", "token_flops", "keyphrase_flops")
+"""Of the parts of the loss."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +59,15 @@ class AnchoredObjective:
     keyphrase_flops: float = 1e-2
     expansion_columns: int = 1_024
     """Features that weigh most in the queries of a batch, for which papers are read; and those drawn by chance."""
+
+    def __post_init__(self) -> None:
+        for name in ("beta", *WEIGHTS):
+            if not getattr(self, name) >= 0:  # NaN neither
+                raise SettingsError(f"{name} is {getattr(self, name)}; it is not negative")
+        if not 0 <= self.lambda_ <= 1:
+            raise SettingsError(f"lambda_ is {self.lambda_}; it lies in 0..1")
+        if self.expansion_columns < 1:
+            raise SettingsError(f"expansion_columns is {self.expansion_columns}; it is at least 1")
 
 
 class AnchoredStep(nn.Module):

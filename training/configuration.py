@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 from sciret.errors import SettingsError
 from sciret.training.anchored_step import AnchoredObjective
 from sciret.training.casper import Shape
+from sciret.training.configuration_values import parsed, put, read_toml, typed
 from sciret.training.contrastive import Objective
 from sciret.training.sparsity import Pooling
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
+AT_LEAST = {
+    "pool": 1,
+    "hardest": 1,
+    "hidden": 1,
+    "query_features": 1,
+    "chance_columns": 2,  # and half as many keyphrases
+    "negatives": 0,
+    "flops_steps": 0,
+}
+"""Of an anchored head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +50,6 @@ class Training:
     warmup: int = 6_000
     weight_decay: float = 0.01
     clip: float = 1.0
-    recompute: bool = False
-    """Compute activations of the layers again in the backward pass: a third more time, much less memory."""
-    chunk: int = 0
-    """Texts whose logits are held at once; 0: all."""
-    keyphrase_bias: float = -1.0
-    """What fresh keyphrase rows have added to their bias."""
     log_every: int = 50
     evaluate_every: int = 1_000
     checkpoint_every: int = 1_000
@@ -61,24 +65,21 @@ class Training:
         for name in at_least_one:
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it is at least 1")
-        if (
-            min(self.rate, self.clip) <= 0
-            or min(self.warmup, self.weight_decay, self.patience, self.dev, self.chunk) < 0
-        ):
-            raise SettingsError("rate and clip are above 0; warmup, weight_decay, patience, dev and chunk not below")
+        if min(self.rate, self.clip) <= 0 or min(self.warmup, self.weight_decay, self.patience, self.dev) < 0:
+            raise SettingsError("rate and clip are above 0; warmup, weight_decay, patience and dev not below")
         if not self.papers:
             raise SettingsError("no papers: give the files that hold them with --papers")
 
     @classmethod
     def load(cls, file: Path | None, options: Mapping[str, Any], settings: Iterable[str] = ()) -> Self:
         """From a TOML file, then from options that are not None, then from `NAME=VALUE` settings."""
-        given = _read_toml(file) if file else {}
+        given = read_toml(file) if file else {}
         given |= {name: value for name, value in options.items() if value not in (None, ())}
         for setting in settings:
             name, equals, text = setting.partition("=")
             if not equals:
                 raise SettingsError(f"--set {setting}: give it as NAME=VALUE")
-            _put(given, name.strip(), _parsed(text.strip()))
+            put(given, name.strip(), parsed(text.strip()))
         return cls.from_dict(given)
 
     @classmethod
@@ -90,11 +91,28 @@ class Training:
         missing = [f.name for f in fields(cls) if f.name in ("model", "papers", "triplets") and not given.get(f.name)]
         if missing:
             raise SettingsError(f"{', '.join(missing)} must be given, as options or in the configuration file")
-        return cls(**{name: _typed(name, value, types[name]) for name, value in given.items()})
+        return cls(**{name: typed(name, value, types[name]) for name, value in given.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CasperTraining(Training, Shape, Objective):
+class NetworkTraining(Training):
+    """What the trainings of a whole network have; a head on states that are computed once has no use for it."""
+
+    recompute: bool = False
+    """Compute activations of the layers again in the backward pass: a third more time, much less memory."""
+    chunk: int = 0
+    """Texts whose logits are held at once; 0: all."""
+    keyphrase_bias: float = -1.0
+    """What fresh keyphrase rows have added to their bias."""
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.chunk < 0:
+            raise SettingsError(f"chunk is {self.chunk}; it is not negative, and 0 is all texts at once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasperTraining(NetworkTraining, Shape, Objective):
     """`sciret train casper`. Defaults are those of the CASPER authors where they are known."""
 
     triplets: str
@@ -111,7 +129,7 @@ class CasperTraining(Training, Shape, Objective):
     """Biases of keyphrases that no contrastive training has seen are shifted until a query has so many."""
 
     def __post_init__(self) -> None:
-        Training.__post_init__(self)
+        NetworkTraining.__post_init__(self)
         Shape.__post_init__(self)
         if self.distillation != "none" and not self.negatives:
             raise SettingsError("distillation compares positives with negatives; give --set negatives=1 or more")
@@ -168,12 +186,18 @@ class AnchoredTraining(Training, AnchoredObjective):
             raise SettingsError(f"precision {self.precision}: a head is trained in fp32; leave it out")
         if not self.keyphrases:
             raise SettingsError("no keyphrases: give a file of them with --keyphrases; `sciret vocab build` makes one")
-        if not 0 <= self.lambda_ <= 1 or not 0 < self.average <= 1 or min(self.pool, self.hardest) < 1:
-            raise SettingsError("lambda_ and average lie in 0..1; pool and hardest are at least 1")
+        AnchoredObjective.__post_init__(self)
+        if not 0 < self.average <= 1 or not 0 < self.mass <= 1:
+            raise SettingsError(f"average is {self.average}, mass {self.mass}; they lie above 0 and at most at 1")
+        if not -1 <= self.too_close <= 1:
+            raise SettingsError(f"too_close is {self.too_close}; a cosine lies between -1 and 1")
+        for name, least in AT_LEAST.items():
+            if getattr(self, name) < least:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it is at least {least}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaskedTraining(Training):
+class MaskedTraining(NetworkTraining):
     """`sciret train mlm`."""
 
     rate: float = 5e-5
@@ -188,53 +212,8 @@ class MaskedTraining(Training):
     """Share of the phrases to be guessed that stay as they are: so their keyphrase is learned where it can be read."""
 
     def __post_init__(self) -> None:
-        Training.__post_init__(self)
+        NetworkTraining.__post_init__(self)
         if not all(0 <= share <= 1 for share in (self.phrases_masked, self.words_masked, self.visible)):
             raise SettingsError("phrases_masked, words_masked and visible lie between 0 and 1")
         if self.length < 8:
             raise SettingsError(f"length {self.length}: at least 8 tokens are read")
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: {error}") from error
-
-
-def _put(given: dict[str, Any], name: str, value: Any) -> None:
-    """`weights.title=0` goes into a table."""
-    table, dot, key = name.partition(".")
-    if dot:
-        given[table] = {**given.get(table, {}), key: value}
-    else:
-        given[name] = value
-
-
-def _parsed(text: str) -> Any:
-    """As TOML has it; what is no TOML value is text."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _typed(name: str, value: Any, kind: Any) -> Any:
-    """Of the field's type, or refused: an integer is a float too, a list is a tuple."""
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise SettingsError(f"{name} {value!r}: there are {', '.join(get_args(kind))}")
-        return value
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if kind == tuple[str, ...] and isinstance(value, list | tuple):
-        return tuple(map(str, value))
-    if kind == Mapping[str, float]:
-        if isinstance(value, Mapping):
-            return {str(key): _typed(f"{name}.{key}", each, float) for key, each in value.items()}
-    elif isinstance(kind, type) and isinstance(value, kind) and (kind is bool) == isinstance(value, bool):
-        return value
-    expected = getattr(kind, "__name__", str(kind))
-    raise SettingsError(f"{name} must be of type {expected}, not {value!r}")

@@ -46,7 +46,7 @@ class Processes:
 @contextmanager
 def joined(device: str) -> Iterator[Processes]:
     """Join the group that torchrun started, if it did, and leave it at the end. `auto` is a GPU where there is one."""
-    world, rank, local = (int(os.environ.get(name, when)) for name, when in _ENVIRONMENT.items())
+    rank, local, world = int(os.environ.get("RANK", "0")), int(os.environ.get("LOCAL_RANK", "0")), launched()
     chosen = _device(device, local)
     if world == 1:
         yield Processes(0, 1, chosen)
@@ -63,7 +63,11 @@ def joined(device: str) -> Iterator[Processes]:
 PATIENCE = timedelta(days=1)
 """The first process reads millions of triplets, or encodes them for a teacher, while the others wait: torch's own ten
 to thirty minutes would end the run. A process that dies is noticed by the launcher, not by this."""
-_ENVIRONMENT = {"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+
+
+def launched() -> int:
+    """How many processes there are: those that torchrun started, or this one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _device(device: str, local: int) -> torch.device:

@@ -14,7 +14,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,8 @@ TRIPLETS = "triplets"
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 PATHS = ("model", "papers", "triplets", "keyphrases", "states")
 """Fields that say where things lay; what they were is known by name and hash."""
+IDLE = ("recompute", "chunk", "keyphrase_bias")
+"""Fields that runs of a head had once, and that did nothing there."""
 T = TypeVar("T", bound=Training)
 
 
@@ -85,7 +87,9 @@ class RunFolder:
 
     def configuration(self, kind: str, of: type[T]) -> T:
         """That of the run which is gone on with."""
-        return of.from_dict(self.description(kind)["configuration"])
+        known = {field.name for field in fields(of)}
+        given = self.description(kind)["configuration"]
+        return of.from_dict({name: value for name, value in given.items() if name in known or name not in IDLE})
 
     def check_data(self, kind: str, hashes: Mapping[str, str]) -> None:
         """A run goes on with the data that it began with."""

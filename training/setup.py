@@ -20,7 +20,7 @@ from sciret.training.casper_folder import (
     save_casper,
     start_casper,
 )
-from sciret.training.configuration import Training
+from sciret.training.configuration import NetworkTraining, Training
 from sciret.training.corpus import Corpus
 from sciret.training.fitting import fit_head
 from sciret.training.reading import Reader
@@ -53,7 +53,7 @@ def finish(run: RunFolder, kind: str, checkpoint: Checkpoint) -> None:
     aside.rename(run.model)
 
 
-def load_model(configuration: Training, shape: Shape, length: int) -> Checkpoint:
+def load_model(configuration: NetworkTraining, shape: Shape, length: int) -> Checkpoint:
     """A CASPER checkpoint as it is, or a language model with keyphrase rows put to it, that reads `length` tokens."""
     given = tuple(load_phrases(Path(configuration.keyphrases))) if configuration.keyphrases else None
     if casper_folder(configuration.model):

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from sciret.training.anchored_task import AnchoredTask
 from sciret.training.casper_folder import DESCRIPTION, FORMAT, KEYPHRASES
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.prepared import prepare
-from sciret.training.processes import joined
+from sciret.training.processes import joined, launched
 from sciret.training.run_folder import TRIPLETS, RunFolder, hashes_of
 from sciret.training.setup import begin
 from sciret.training.states import StateReader, Texts, compute_texts, content_pieces, word_embeddings
@@ -39,6 +40,9 @@ from sciret.training.trainer import Outcome, Trainer
 
 KIND = "anchored"
 HEAD = "head.safetensors"
+BEGUN = "begun.safetensors"
+"""The closed form, in the run's data: the result is averaged with it, and a run that goes on must not compute it anew.
+Another number of threads, or another library, would round otherwise."""
 FITTED = 100_000
 """Positions that the closed form is fitted to."""
 OCCURRENCES = 25_000
@@ -51,9 +55,9 @@ def train_anchored(
 ) -> Outcome:
     """Everything from files to a head in `out`; with `resume`, from where the run in it stopped."""
     run = RunFolder(out)
+    if launched() > 1:
+        raise SettingsError("a head is trained by one process: start `sciret train anchored` without torchrun")
     with joined(configuration.device) as processes:
-        if processes.world > 1:
-            raise SettingsError("a head is trained by one process: it takes minutes")
         hashes = hashes_of(configuration, configuration.triplets)
         begin(run, KIND, configuration, hashes, processes.world, resume)
         data = prepare(Path(configuration.triplets), [Path(p) for p in configuration.papers], run.data / TRIPLETS)
@@ -67,11 +71,16 @@ def train_anchored(
         papers = compute_texts(data.papers, reader.paper, states, "papers", tell)
         torch.manual_seed(configuration.seed)
         head = make_head(bundle, content, len(keyphrases), configuration)
-        begin_head(head, papers, keyphrases, tokenizer, configuration)
+        if (run.data / BEGUN).is_file():
+            head.load_state_dict(load_file(run.data / BEGUN))
+        else:
+            begin_head(head, papers, keyphrases, tokenizer, configuration)
+            keep_begun(head, run.data / BEGUN)
         begun = deepcopy(head)
         task = AnchoredTask(AnchoredStep(head, configuration), data, queries, papers, configuration)
-        outcome = Trainer(task, configuration, run, processes).train(on_line)
-        average(head, begun, configuration.average)
+        in_fp32 = replace(configuration, precision="fp32")  # auto would be bf16 on a GPU
+        outcome = Trainer(task, in_fp32, run, processes).train(on_line)
+        average(head.cpu(), begun, configuration.average)
         save_head(run, head, bundle, keyphrases, configuration)
     return outcome
 
@@ -109,6 +118,13 @@ def begin_head(
         idf(papers.frequencies("pieces", len(head.words)), len(papers)),
         idf(papers.frequencies("phrases", len(keyphrases)), len(papers)),
     )
+
+
+def keep_begun(head: AnchoredHead, path: Path) -> None:
+    """Whole or not at all."""
+    aside = path.with_name(f".{path.name}")
+    save_file({name: tensor.contiguous() for name, tensor in head.state_dict().items()}, aside)
+    aside.rename(path)
 
 
 def _add_occurrences(papers: Texts, number: int, read: list[list[int]], sums: Any, counts: Any) -> None:

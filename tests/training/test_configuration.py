@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sciret.errors import SettingsError
-from sciret.training.configuration import AnchoredTraining, CasperTraining, MaskedTraining
+from sciret.training.anchored_step import WEIGHTS
+from sciret.training.configuration import AnchoredTraining, CasperTraining, MaskedTraining, Training
 from sciret.training.optimisation import share_of_rate
 
 TOML = """
@@ -60,6 +61,34 @@ def test_a_head_is_trained_in_fp32_also_on_a_gpu() -> None:
 
 
 @pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        *((f"{name}=-0.1", f"{name} is -0.1; it is not negative") for name in ("beta", *WEIGHTS)),
+        ("beta=nan", "not negative"),
+        ("lambda_=1.1", "in 0..1"),
+        ("mass=0", "mass 0.0; they lie above 0"),
+        ("average=1.5", "at most at 1"),
+        ("too_close=2", "cosine"),
+        ("query_features=0", "at least 1"),
+        ("chance_columns=1", "at least 2"),
+        ("expansion_columns=0", "at least 1"),
+        ("hidden=0", "at least 1"),
+        ("pool=0", "at least 1"),
+        ("hardest=0", "at least 1"),
+        ("negatives=-1", "at least 0"),
+        ("flops_steps=-1", "at least 0"),
+        ("chunk=8", "there is no chunk"),
+        ("recompute=true", "there is no recompute"),
+        ("keyphrase_bias=0", "there is no keyphrase_bias"),
+    ],
+)
+def test_what_cannot_be_of_a_head_is_refused(setting: str, reason: str) -> None:
+    """Also what only the training of a whole network can do."""
+    with pytest.raises(SettingsError, match=reason):
+        AnchoredTraining.load(None, {"model": "m", "papers": ["p"], "triplets": "t", "keyphrases": "k"}, [setting])
+
+
+@pytest.mark.parametrize(
     ("settings", "reason"),
     [
         (["step=1"], "there is no step"),
@@ -75,6 +104,7 @@ def test_a_head_is_trained_in_fp32_also_on_a_gpu() -> None:
         (["weights=1"], "weights must be of type"),
         (["temperature=0"], "temperature"),
         (["query_flops=-0.1"], "not negative"),
+        (["chunk=-1"], "chunk is -1"),
     ],
 )
 def test_what_cannot_be_is_refused(file: Path, settings: list[str], reason: str) -> None:
@@ -106,13 +136,42 @@ def test_the_rate_rises_and_falls() -> None:
     assert share_of_rate(0, 0, 10) == 1.0
 
 
-@pytest.mark.parametrize("kind", [CasperTraining, MaskedTraining])
-def test_every_field_stands_in_the_documentation(kind: type[CasperTraining] | type[MaskedTraining]) -> None:
-    """With its default, where it has one of its own."""
-    text = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("kind", "tables"),
+    [
+        (CasperTraining, ["all", "a network", "casper"]),
+        (MaskedTraining, ["all", "a network", "mlm"]),
+        (AnchoredTraining, ["all", "anchored"]),
+    ],
+)
+def test_every_field_stands_in_the_documentation(kind: type[Training], tables: list[str]) -> None:
+    """With its default, where it has one; a table of its own wins over that of all, and names no field that is not."""
+    documented = field_tables()
+    rows = {name: row for table in tables for name, row in documented[table].items()}
+    assert rows.keys() == {field.name for field in fields(kind)}
     for field in fields(kind):
-        assert f"| `{field.name}` |" in text, field.name
         if isinstance(field.default, int | float | str) and field.default != "":
-            row = text.partition(f"| `{field.name}` |")[2].partition("\n")[0]
             shown = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
-            assert f"`{shown}`" in row, (field.name, shown)
+            assert f"`{shown}`" in rows[field.name], (field.name, shown)
+
+
+def field_tables() -> dict[str, dict[str, str]]:
+    """Table to field to its row, of docs/training.md."""
+    text = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = {}
+    for part in text.partition("### Fields")[2].partition("\n### ")[0].split("\nOf ")[1:]:
+        heading = part.partition("\n")[0]
+        name = next(name for name in TABLES if TABLES[name] in heading)
+        rows = (line for line in part.splitlines() if line.startswith("| `"))
+        found[name] = {row.split("`")[1]: row for row in rows}
+    return found
+
+
+TABLES = {
+    "all": "every training",
+    "a network": "`sciret train casper` and `sciret train mlm`",
+    "casper": "`sciret train casper`:",
+    "mlm": "`sciret train mlm`:",
+    "anchored": "`sciret train anchored`",
+}
+"""Name to what stands above it; the first that fits."""

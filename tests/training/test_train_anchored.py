@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from sciret.encoders.bundle import TOKENIZER, load_bundle
 from sciret.errors import SettingsError
 from sciret.onnx_export.export import export_bundle
 from sciret.training import anchored
+from sciret.training import train_anchored as train_anchored_module
 from sciret.training.configuration import AnchoredTraining
+from sciret.training.run_folder import RunFolder
 from sciret.training.states import Texts, content_pieces
-from sciret.training.train_anchored import open_head, train_anchored
+from sciret.training.train_anchored import KIND, open_head, train_anchored
 from sciret.training.trainer import Outcome
 
 from .conftest import TEXT, Make, WriteJsonl, tiny_tokenizer
@@ -85,8 +89,51 @@ def test_a_tiny_set_is_learned_by_heart(
 
 
 def test_a_run_that_was_stopped_goes_on_bit_by_bit(configure_head: Configure, tmp_path: Path) -> None:
-    configuration = configure_head()
-    assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=5)
+    """The result is averaged with the closed form that the run began with: it is kept, and not computed again."""
+
+    def run(out: Path, resume: bool) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            if resume:
+                patched.delattr(train_anchored_module, "begin_head")
+            train(configure_head(), out, resume)
+
+    assert_goes_on(run, tmp_path, stop=5)
+
+
+def test_the_result_is_averaged_with_the_closed_form(configure_head: Configure, tmp_path: Path) -> None:
+    """By weights: 0.25 of what was trained, which a run with all of it has, and 0.75 of what is kept in the run."""
+    for share in (0.25, 1.0):
+        train(configure_head(average=share), tmp_path / str(share))
+    begun = load_file(tmp_path / "0.25" / "data" / "begun.safetensors")
+    mixed, trained = (load_file(tmp_path / each / "model" / "head.safetensors") for each in ("0.25", "1.0"))
+    for name in ("phrases", "transform.weight", "token_weight"):
+        assert not torch.equal(trained[name], begun[name])
+        torch.testing.assert_close(mixed[name], 0.25 * trained[name] + 0.75 * begun[name])
+
+
+def test_a_run_of_an_earlier_version_can_be_gone_on_with(configure_head: Configure, tmp_path: Path) -> None:
+    """Heads had fields once that did nothing; anything else that is unknown is refused."""
+    configuration = configure_head(steps=1)
+    run = RunFolder(tmp_path / "run")
+    run.begin(KIND, configuration, {}, 1)
+    description = tmp_path / "run" / "run.json"
+    described = json.loads(description.read_text(encoding="utf-8"))
+    described["configuration"] |= {"recompute": False, "chunk": 0, "keyphrase_bias": -1.0}
+    description.write_text(json.dumps(described), encoding="utf-8")
+    assert run.configuration(KIND, AnchoredTraining) == configuration
+    described["configuration"]["speed"] = 9
+    description.write_text(json.dumps(described), encoding="utf-8")
+    with pytest.raises(SettingsError, match="there is no speed"):
+        run.configuration(KIND, AnchoredTraining)
+
+
+def test_several_processes_are_refused(
+    configure_head: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(SettingsError, match="without torchrun"):
+        train(configure_head(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_head_says_how_it_came_about(configure_head: Configure, tmp_path: Path) -> None:
