@@ -18,6 +18,12 @@ from sciret.errors import RecordError
 from sciret.sources.stream import open_lines
 
 SPLITS = ("train", "dev", "test")
+TEXTS = {
+    "source": 'such as "contexts": what the triplet was mined from',
+    "query": "what is searched for",
+    "positive": "the id of the paper that answers",
+}
+"""Fields that a line must have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +56,21 @@ def read_triplets(path: Path) -> Iterator[Triplet]:
 def _triplet(where: str, data: bytes) -> Triplet:
     try:
         row = json.loads(data)
+        if not isinstance(row, dict):
+            raise ValueError("not a JSON object")
         triplet = Triplet(
             where,
             source=_text(row, "source"),
             query=_text(row, "query"),
             positive=_text(row, "positive"),
-            negatives=tuple(map(str, row.get("negatives", ()))),
-            weight=float(row.get("weight", 1.0)),
+            negatives=_ids(row, "negatives"),
+            weight=_number(row.get("weight", 1.0), "weight"),
             split=row.get("split", "train"),
-            scores=tuple(map(float, row.get("scores", ()))),
+            scores=tuple(_number(score, "scores") for score in _list(row, "scores")),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"not a training triplet ({error!r}); `sciret train mine` writes them"
+    except ValueError as error:  # also of json
+        broken = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
+        reason = f"not a training triplet, such as `sciret train mine` writes: {'not JSON: ' if broken else ''}{error}"
         raise RecordError(where, reason, data.decode("utf-8", "replace")) from error
     if fault := _fault(triplet):
         raise RecordError(where, fault, data.decode("utf-8", "replace"))
@@ -69,10 +78,34 @@ def _triplet(where: str, data: bytes) -> Triplet:
 
 
 def _text(row: dict[str, Any], name: str) -> str:
-    value = row[name]
+    value = row.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}")
+        raise ValueError(f"{name} is {_shown(row, name)}; a text is expected, {TEXTS[name]}")
     return value
+
+
+def _list(row: dict[str, Any], name: str) -> list[Any]:
+    value = row.get(name, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is {_shown(row, name)}; a list is expected, and it may be missing")
+    return value
+
+
+def _ids(row: dict[str, Any], name: str) -> tuple[str, ...]:
+    for value in _list(row, name):
+        if not isinstance(value, str):
+            raise ValueError(f"{name} has {value!r}; ids of papers are expected, as texts")
+    return tuple(row.get(name, ()))
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} is or has {value!r}; a number is expected")
+    return float(value)
+
+
+def _shown(row: dict[str, Any], name: str) -> str:
+    return repr(row[name]) if name in row else "missing"
 
 
 def _fault(triplet: Triplet) -> str | None:

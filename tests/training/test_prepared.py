@@ -82,16 +82,31 @@ def test_no_triplets_are_refused(tmp_path: Path, write_jsonl: WriteJsonl) -> Non
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"source": "title", "query": "q"}, "positive"),
-        (triplet(" ", "p1"), "query is ' '"),
+        ({"query": "q", "positive": "p1"}, "source is missing; a text is expected, such as"),
+        ({"source": "title", "query": "q"}, "positive is missing; a text is expected, the id"),
+        (triplet(" ", "p1"), "query is ' '; a text is expected"),
+        ({**triplet("q", "p1"), "positive": 7}, "positive is 7; a text is expected"),
+        ({**triplet("q", "p1"), "negatives": "p2"}, "negatives is 'p2'; a list is expected"),
+        ({**triplet("q", "p1"), "negatives": [2]}, "negatives has 2; ids of papers are expected"),
+        (triplet("q", "p1", weight="high"), "weight is or has 'high'; a number is expected"),
+        (triplet("q", "p1", weight=None), "weight is or has None; a number is expected"),
         (triplet("q", "p1", split="later"), "split is 'later'"),
         (triplet("q", "p1", weight=0), r"weight is 0\.0"),
         (triplet("q", "p1", "p1"), "among the negatives"),
         (triplet("q", "p1", "p2", scores=[1.0]), "1 scores for 1 positive and 1 negatives"),
-        (triplet("q", "p1", scores=["high"]), "could not convert"),
+        (triplet("q", "p1", scores=["high"]), "scores is or has 'high'; a number is expected"),
     ],
 )
 def test_an_unusable_line_is_refused_with_its_number(row: dict[str, Any], reason: str, write_jsonl: WriteJsonl) -> None:
     path = write_jsonl("t.jsonl", [ROWS[0], row])
     with pytest.raises(RecordError, match=rf"t\.jsonl:2: .*{reason}"):
         list(read_triplets(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"), [("{", "not JSON: "), ("[]", "not a JSON object"), ("\\xff", "not JSON: ")]
+)
+def test_a_line_that_is_no_object_is_refused(line: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(RecordError, match=rf"t\.jsonl:1: not a training triplet, .*{reason}"):
+        list(read_triplets(tmp_path / "t.jsonl"))
