@@ -132,10 +132,13 @@ class Trainer:
             parts = {name: parts.get(name, 0) + value.detach() / len(batches) for name, value in found.items()}
         scaler.unscale_(self._optimizer)
         parts["gradient"] = nn.utils.clip_grad_norm_(self._module.parameters(), configuration.clip)
+        scale = scaler.get_scale()
         scaler.step(self._optimizer)
         scaler.update()
         progress.step += 1
-        self._scheduler.step()
+        # fp16 only: a step whose gradients overflowed was skipped, and the scale lowered; the rate waits for the next.
+        if scaler.get_scale() >= scale:
+            self._scheduler.step()
         for name, value in parts.items():
             progress.sums[name] = progress.sums.get(name, 0.0) + float(value)
         progress.sums["count"] = progress.sums.get("count", 0.0) + 1
