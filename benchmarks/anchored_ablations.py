@@ -6,8 +6,8 @@
 
 Each variant is compared with the base: sum pooling for keyphrases, the unified loss, no distillation, no contrast of
 the fused score, and the base without each mined source. `untrained` is the closed form that all of them start from.
-Quality is nDCG@10 of the sparse score alone, and fused with the encoder's own vectors by λ. Weights are neither pruned
-nor averaged with the closed form.
+Quality is nDCG@10 of the sparse score alone, and fused with the encoder's own vectors by λ. Papers are not pruned,
+and heads are not averaged with the closed form.
 Every variant is a run folder of its own; the same command goes on where it stopped. What the encoder makes of the
 collections is computed once, beside the runs.
 """
@@ -26,6 +26,7 @@ from quality import SETS
 from tokenizers import Tokenizer
 
 from sciret.encoders.bundle import TOKENIZER, load_bundle
+from sciret.encoders.learned import MASS
 from sciret.encoders.phrases import PhraseMatcher, load_phrases
 from sciret.evaluation.measures import Values, measure
 from sciret.training.anchored import AnchoredHead, Positions, Sparse, saturated
@@ -131,7 +132,7 @@ def encoded(arguments: argparse.Namespace, base: AnchoredTraining, name: str) ->
 
 @dataclass(frozen=True)
 class Scores:
-    """Of all papers for all queries [Q, P], but for pruning as a search computes them."""
+    """Of all papers for all queries [Q, P], as a search computes them, but for the pruning of papers."""
 
     dense: np.ndarray
     tokens: np.ndarray
@@ -166,12 +167,20 @@ def scored(head: AnchoredHead, encoded: Encoded) -> Scores:
 
 
 def sparse_queries(head: AnchoredHead, texts: Texts) -> Sparse:
-    """All features of all queries: what is read of them, and their own words once more."""
+    """Queries as a search prunes them, by mass, and their own words once more."""
     parts = []
     for positions, counts in read(texts, len(head.words)):
-        whole = head.whole(positions, counts)
-        parts.append(Sparse(whole.tokens + OWN_WORDS * counts * head.token_root(), whole.keyphrases))
+        tokens, keyphrases = map(pruned, head.whole(positions, counts))
+        parts.append(Sparse(tokens + OWN_WORDS * counts * head.token_root(), keyphrases))
     return Sparse(torch.cat([part.tokens for part in parts]), torch.cat([part.keyphrases for part in parts]))
+
+
+def pruned(weights: torch.Tensor) -> torch.Tensor:
+    """Of each row [n, features] the heaviest that hold MASS of its sum."""
+    ordered = weights.sort(dim=1, descending=True).values
+    held = ordered.cumsum(dim=1)
+    last = (held < MASS * held[:, -1:]).sum(dim=1, keepdim=True).clamp(max=weights.shape[1] - 1)
+    return weights * (weights >= ordered.gather(1, last))
 
 
 def read(texts: Texts, words: int) -> Iterator[tuple[Positions, torch.Tensor]]:
