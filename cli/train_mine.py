@@ -78,7 +78,11 @@ def numbers(_ctx: click.Context, option: click.Parameter, values: tuple[str, ...
     help="Part of citing papers held out.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
-@click.option("--model-store", metavar="STORE", help="Half of the negatives by the model that filled this store.")
+@click.option(
+    "--model-store",
+    metavar="STORE",
+    help="Half of the negatives by the model that filled this store: its vectors and learned features.",
+)
 @click.option("--model", metavar="BUNDLE", help="With --model-store: the bundle that filled it.  [default: default]")
 @click.option(
     "--out", type=_FILE, required=True, metavar="FILE.jsonl.gz", help="Triplets; the manifest goes beside it."
@@ -119,7 +123,7 @@ def mine(out: Path, model_store: str | None, model: str | None, as_json: bool, *
 
 
 def model_ranking(name: str, model: str, stack: ExitStack) -> ModelRanking:
-    """What the store's own model finds nearest; a store that another model filled is refused."""
+    """What the store's own model ranks highest; a store that another model filled is refused."""
     from sciret.cli.stores import open_store
     from sciret.encoders.encoder import Encoder
     from sciret.errors import WrongModelError

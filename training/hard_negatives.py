@@ -9,8 +9,9 @@ from itertools import islice
 from sciret.encoded import EncodedPaper, EncodedQuery
 from sciret.encoders.analysis import surface_words
 from sciret.encoders.phrase_words import phrase_key
+from sciret.errors import SettingsError
 from sciret.paper import Paper
-from sciret.store import Scope, Store
+from sciret.store import Channel, Scope, Store
 from sciret.training.draws import generator
 from sciret.training.mined_examples import Example
 from sciret.training.paper_facts import PaperFacts
@@ -54,8 +55,24 @@ def by_words(store: Store, frequency: Mapping[str, int]) -> Ranking:
 
 
 def by_model(store: Store, encode: Callable[[str], EncodedQuery]) -> Ranking:
-    """The nearest by the dense vectors of a store that the model has filled."""
-    return lambda query, k: store.candidates(encode(query), ["dense"], k, Scope())
+    """The best by what the model of a store gives: by dense vectors, by learned sparse features, or by each of both."""
+    learned = "casper" in store.channels
+
+    def best(query: str, k: int) -> Sequence[str]:
+        encoded = encode(query)
+        channels: list[Channel] = []
+        if encoded.dense is not None:
+            channels.append("dense")
+        if learned and (encoded.tokens or encoded.keyphrases):
+            channels.append("casper")
+        if not (learned or channels):
+            raise SettingsError(
+                "the model of this store gives neither vectors nor learned features, only words, which negatives are "
+                "chosen by already; leave --model-store out"
+            )
+        return store.candidates(encoded, channels, k, Scope()) if channels else ()
+
+    return best
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from sciret.embedded.store import EmbeddedStore
+from sciret.encoded import EncodedPaper, EncodedQuery
+from sciret.errors import SettingsError
 from sciret.paper import Paper
-from sciret.training.hard_negatives import NegativeMiner, add_words, by_words
+from sciret.training.hard_negatives import NegativeMiner, add_words, by_model, by_words
 from sciret.training.mined_examples import Example
 from sciret.training.paper_facts import PaperFacts
 
@@ -14,6 +19,8 @@ PAPERS = [
     Paper(f"p{n}", f"Paper {n} about {'coral' if n % 2 else 'steel'} and rare{n}", f"Text{n} other{n} more{n} last{n}.")
     for n in range(40)
 ]
+
+NEAR_P0 = np.array([1.0, 0.0], np.float32)
 
 
 def miner(folder: Path, count: int = 5, depth: int = 10) -> NegativeMiner:
@@ -65,3 +72,30 @@ def test_more_than_there_are(tmp_path: Path) -> None:
     """All that may be negatives, and no endless search for others."""
     negatives, _ = miner(tmp_path, count=100, depth=100).negatives(example("coral"))
     assert len(negatives) == len(set(negatives)) <= 39
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (EncodedQuery("q", "m", NEAR_P0), ["p0", "p1"]),
+        (EncodedQuery("q", "m", tokens={"reef": 1.0}), ["p3", "p2"]),
+        (EncodedQuery("q", "m", NEAR_P0, tokens={"reef": 1.0}), ["p0", "p1", "p3", "p2"]),
+    ],
+)
+def test_a_model_ranks_by_all_that_it_gives(tmp_path: Path, query: EncodedQuery, expected: list[str]) -> None:
+    """By vectors, by learned features, or by both: the best of each."""
+    with EmbeddedStore.open(tmp_path / "model.db", create=True) as store:
+        for number in range(4):
+            angle, tokens = number / 4, {"reef": 0.1 + number}
+            vector = np.array([np.cos(angle), np.sin(angle)], np.float32)
+            paper = Paper(f"p{number}", f"Paper {number}")
+            store.write([EncodedPaper(paper, "m", vector, ("Paper",), (), vector[None], tokens=tokens)])
+        assert list(by_model(store, lambda _: query)("q", 2)) == expected
+
+
+def test_a_model_that_gives_nothing_is_refused(tmp_path: Path) -> None:
+    with EmbeddedStore.open(tmp_path / "words.db", create=True) as store:
+        add_words(store, PAPERS)
+        best = by_model(store, lambda text: EncodedQuery(text, "words"))
+        with pytest.raises(SettingsError, match="leave --model-store out"):
+            best("coral", 2)
