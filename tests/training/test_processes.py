@@ -79,6 +79,28 @@ def test_two_processes_give_the_gradients_of_one_with_the_whole_batch(checkpoint
     assert (folder / "two" / "checkpoints" / "step-00000003" / "random-1.pt").is_file()
 
 
+def test_the_documented_command_trains_on_two_processes(checkpoints: Make, folder: Path) -> None:
+    """`torchrun --nproc-per-node 2 -m sciret.cli.main train casper OUT --config FILE`: one says what came of it."""
+    (folder / "casper.toml").write_text(
+        f'model = "{checkpoints("bert")}"\npapers = ["{folder}/papers.jsonl"]\ntriplets = "{folder}/triplets.jsonl"\n'
+        f'keyphrases = "{folder}/keyphrases.txt"\ndevice = "cpu"\nsteps = 2\nbatch = 2\nlog_every = 1\n'
+        "query_length = 12\ndocument_length = 24\nactive_keyphrases = 4\n",
+        encoding="utf-8",
+    )
+    # --standalone finds a port of its own, so that tests can run side by side.
+    torchrun = [str(Path(sys.executable).with_name("torchrun")), "--standalone", "--nproc-per-node", "2"]
+    arguments = ["train", "casper", str(folder / "run"), "--config", str(folder / "casper.toml")]
+    command = [*torchrun, "-m", "sciret.cli.main", *arguments]
+    surroundings = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=surroundings, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().count("all steps done") == 1
+    assert json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))["processes"] == 2
+    assert {"casper.json", "casper.safetensors", "model.safetensors", "tokenizer.json"} <= {
+        path.name for path in (folder / "run" / "model").iterdir()
+    }
+
+
 def test_alone_everything_is_ones_own() -> None:
     part = torch.ones(2, 3, requires_grad=True)
     with joined("cpu") as processes:
