@@ -44,6 +44,15 @@ def test_a_run_that_was_stopped_goes_on_bit_by_bit(configure: Configure, tmp_pat
     assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=5)
 
 
+def test_a_run_in_mixed_precision_goes_on_bit_by_bit(
+    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without oneDNN, which uses tile instructions wherever a CPU has them, also where the system forbids them."""
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
+    configuration = configure(log_every=3, steps=4, batch=2, precision="bf16")
+    assert_goes_on(lambda out, resume: train(configuration, out, resume), tmp_path, stop=3)
+
+
 def test_a_finished_run_has_nothing_left_to_do(configure: Configure, tmp_path: Path) -> None:
     configuration = configure(steps=2)
     train(configuration, tmp_path / "run")
