@@ -34,6 +34,7 @@ from sciret.training.anchored_step import OWN_WORDS
 from sciret.training.anchored_task import count_features, positions_of
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.run_folder import RunFolder
+from sciret.training.sparsity import prune
 from sciret.training.states import StateReader, Texts, compute_texts, content_pieces
 from sciret.training.train_anchored import KIND, begin_head, make_head, open_head, train_anchored
 from sciret.training.triplets import read_triplets
@@ -170,17 +171,9 @@ def sparse_queries(head: AnchoredHead, texts: Texts) -> Sparse:
     """Queries as a search prunes them, by mass, and their own words once more."""
     parts = []
     for positions, counts in read(texts, len(head.words)):
-        tokens, keyphrases = map(pruned, head.whole(positions, counts))
+        tokens, keyphrases = (prune(part, MASS) for part in head.whole(positions, counts))
         parts.append(Sparse(tokens + OWN_WORDS * counts * head.token_root(), keyphrases))
     return Sparse(torch.cat([part.tokens for part in parts]), torch.cat([part.keyphrases for part in parts]))
-
-
-def pruned(weights: torch.Tensor) -> torch.Tensor:
-    """Of each row [n, features] the heaviest that hold MASS of its sum."""
-    ordered = weights.sort(dim=1, descending=True).values
-    held = ordered.cumsum(dim=1)
-    last = (held < MASS * held[:, -1:]).sum(dim=1, keepdim=True).clamp(max=weights.shape[1] - 1)
-    return weights * (weights >= ordered.gather(1, last))
 
 
 def read(texts: Texts, words: int) -> Iterator[tuple[Positions, torch.Tensor]]:

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 def encoders_of(settings: Settings) -> EncoderChoice:
     from sciret.encoders.choice import EncoderChoice
 
-    return EncoderChoice(settings.model.split(","), device=settings.device, threads=settings.threads)
+    return EncoderChoice(settings.models, device=settings.device, threads=settings.threads)

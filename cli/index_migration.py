@@ -131,7 +131,7 @@ def _old_encoder(model: str | None, settings: Settings, named: str | None) -> Qu
     """The one that is named, or that settings name, or that ships with sciret."""
     if model is None:
         return None
-    names = [named] if named else list(dict.fromkeys((*load_settings().model.split(","), *shipped())))
+    names = [named] if named else list(dict.fromkeys((*load_settings().models, *shipped())))
     try:
         return EncoderChoice(names, device=settings.device, threads=settings.threads).for_model(model)
     except (WrongModelError, BundleError):

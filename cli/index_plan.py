@@ -68,7 +68,7 @@ def plan(as_json: bool, nodes: int, model: str | None, **given: Any) -> None:
     from sciret.mappings.options import IndexOptions
 
     layout = chosen_layout(given, IndexOptions())
-    bundle = load_bundle(load_settings({"model": model}).model.split(",")[0])
+    bundle = load_bundle(load_settings({"model": model}).models[0])
     features = given["features_per_paper"]
     corpus = Corpus(
         papers=given["papers"],

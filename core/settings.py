@@ -18,7 +18,7 @@ class Settings:
 
     store: str = "sciret.db"
     model: str = "default"
-    """Name of a bundle that ships with sciret, or a bundle's folder."""
+    """Name of a bundle that ships with sciret, or a bundle's folder; several with commas between."""
     device: str = "auto"
     threads: int = 0
     """CPU threads for encoding; 0 means one per core."""
@@ -51,6 +51,11 @@ class Settings:
     """Region of a domain of AWS: requests are signed."""
     opensearch_insecure: bool = False
     """TLS without looking at the server's certificate."""
+
+    @property
+    def models(self) -> list[str]:
+        """The bundles that `model` names."""
+        return self.model.split(",")
 
 
 _TYPES = get_type_hints(Settings)

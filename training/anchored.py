@@ -20,15 +20,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sciret.encoded import Vector
+from sciret.encoders.lexical import K1, B
 
 SCALE = 8.0
 """Length of a state: one that points at its wordpiece has a logit of nearly 8."""
 RIDGE = 1e-2
 BIAS = -2.0
 GAIN = 0.3
-K1, B, AVERAGE = 1.2, 0.75, 110.0
-"""BM25's constants, and the content pieces of an average abstract: a constant too, since a paper must not weigh
-otherwise because of its neighbours."""
+AVERAGE = 110.0
+"""Content pieces of an average abstract: a constant like BM25's others, since a paper must not weigh otherwise because
+of its neighbours."""
 
 
 PRESENT = 3.0

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from sciret.encoders.lexical import bm25
 from sciret.errors import SettingsError
-from sciret.training.anchored import AVERAGE, K1, B, Positions, idf
+from sciret.training.anchored import AVERAGE, Positions, idf
 from sciret.training.anchored_step import AnchoredBatch, AnchoredStep
 from sciret.training.configuration import AnchoredTraining
 from sciret.training.corpus import Ints
@@ -130,9 +131,8 @@ def count_features(texts: list[Ints], size: int) -> Floats:
 def _by_words(queries: Floats, papers: Floats, idf_: Floats) -> Floats:
     """BM25 [B, D] as a share of the highest that a query could reach, over the queries' own pieces."""
     columns = np.flatnonzero(queries.any(axis=0))
-    lengths = papers.sum(axis=1, keepdims=True)
-    found = papers[:, columns]
-    found = found / (found + K1 * (1 - B + B * lengths / AVERAGE))
+    lengths = papers.sum(axis=1, keepdims=True, dtype=np.float64)
+    found = bm25(papers[:, columns].astype(np.float64), lengths / AVERAGE)
     weighed = queries[:, columns] * idf_[columns]
     return np.asarray(weighed @ found.T / weighed.sum(axis=1, keepdims=True).clip(1e-6), np.float32)
 

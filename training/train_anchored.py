@@ -123,8 +123,12 @@ def begin_head(
 def keep_begun(head: AnchoredHead, path: Path) -> None:
     """Whole or not at all."""
     aside = path.with_name(f".{path.name}")
-    save_file({name: tensor.contiguous() for name, tensor in head.state_dict().items()}, aside)
+    save_weights(head, aside)
     aside.rename(path)
+
+
+def save_weights(head: AnchoredHead, path: Path) -> None:
+    save_file({name: tensor.contiguous() for name, tensor in head.state_dict().items()}, path)
 
 
 def _add_occurrences(papers: Texts, number: int, read: list[list[int]], sums: Any, counts: Any) -> None:
@@ -152,7 +156,7 @@ def save_head(
     aside = run.model.with_name(f".{run.model.name}")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    save_file({name: tensor.contiguous() for name, tensor in head.state_dict().items()}, aside / HEAD)
+    save_weights(head, aside / HEAD)
     (aside / KEYPHRASES).write_text("".join(f"{phrase}\n" for phrase in keyphrases), encoding="utf-8")
     description = {
         "format": FORMAT,

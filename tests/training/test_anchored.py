@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from sciret.encoders.lexical import K1, B
 from sciret.training.anchored import (
     AVERAGE,
-    K1,
     AnchoredHead,
-    B,
     Highest,
     Occurrences,
     Positions,
