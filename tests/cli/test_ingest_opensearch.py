@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
@@ -61,9 +61,15 @@ def start() -> Iterator[Start]:
     """Begin an ingest; whatever happens, it does not outlive the test."""
     with ExitStack() as stack:
 
-        def ingest(corpus: Path, store: str, *options: str) -> subprocess.Popen[str]:
+        def ingest(corpus: Path | str, store: str, *options: str) -> subprocess.Popen[str]:
             command = [sys.executable, "-m", "sciret.cli.main", "ingest", str(corpus), "--store", store, "--json"]
-            process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                [*command, *options],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             stack.enter_context(process)
             stack.callback(process.kill)
             return process
@@ -205,22 +211,35 @@ def test_what_the_index_refuses_is_in_the_rejects_file(
 def test_the_manager_of_a_cluster_is_killed_while_two_ingest(
     alias: str, opensearch_cluster: Cluster, start: Start, tmp_path: Path
 ) -> None:
-    """Everything acknowledged is there, both runs end by themselves with the right count, no paper is there twice."""
-    count = 700
-    corpus = _corpus(tmp_path / "corpus.jsonl", count)
+    """Everything acknowledged is there, both runs end by themselves with the right count, no paper is there twice.
+
+    The last papers are given to the runs after the kill: however fast they are, they are not over before it.
+    """
+    count, before = 700, 500
+    lines = _corpus(tmp_path / "corpus.jsonl", count).read_text(encoding="utf-8").splitlines(keepends=True)
     hosts = ",".join(url.removeprefix("http://") for url in opensearch_cluster.urls)
-    runs = [start(corpus, f"http://{hosts}/{alias}", "--shard", f"{n}/2") for n in (1, 2)]
+    shards = (("--format", "jsonl", "--shard", f"{n}/2") for n in (1, 2))
+    runs = [start("-", f"http://{hosts}/{alias}", *shard) for shard in shards]
+    _give(runs, lines[:before])
     with OpenSearch(opensearch_cluster.urls, timeout=30) as client:
         _wait_for_papers(client, alias, 1, runs[0])
         manager = opensearch_cluster.manager()
         _put_a_copy_on(manager, client, alias)
         opensearch_cluster.kill(manager)
         assert all(run.poll() is None for run in runs), "the ingest was over before the manager was"
+        _give(runs, lines[before:])
         summaries = [_ended(run, within=240) for run in runs]
         assert sum(summary["written"] for summary in summaries) == count
         assert opensearch_cluster.manager() != manager
         assert _ids(client, alias) == _all_ids(count)
         assert client.count(index=alias)["count"] == count
+
+
+def _give(runs: Sequence[subprocess.Popen[str]], lines: Sequence[str]) -> None:
+    for run in runs:
+        assert run.stdin
+        run.stdin.write("".join(lines))
+        run.stdin.flush()
 
 
 def _put_a_copy_on(node: str, client: OpenSearch, alias: str) -> None:
